@@ -96,11 +96,11 @@ berth_containers_choose(const struct berth_containers *containers,
 int berth_containers_print(const struct berth_containers *containers, bool is_json,
                            FILE *stream);
 
-/* Write the SIF file FILE: the file system of CONTAINER, which is on this node, without
- * what is mounted in it, and with a label that says from what it was made. Replaces
- * FILE only if IS_FORCED. Needs the room of two images in the directory of FILE.
- * Returns 0; or -1 with a sentence in ERR, and FILE is as it was. The caller ignores
- * SIGHUP, SIGINT and SIGTERM from now on.
+/* Write FILE, a squashfs file if its name ends in .sqsh, else a SIF file: the file
+ * system of CONTAINER, which is on this node, without what is mounted in it, and with a
+ * label that says from what it was made. Replaces FILE only if IS_FORCED. Needs the
+ * room of two images in the directory of FILE. Returns 0; or -1 with a sentence in ERR,
+ * and FILE is as it was. The caller ignores SIGHUP, SIGINT and SIGTERM from now on.
  * *RET_BYTES is the size of FILE; if RET_BYTES is NULL, a line says it after a save
  * that took long. */
 int berth_save(const struct berth_container *container, const char *file,

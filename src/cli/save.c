@@ -30,6 +30,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/host.h"
+#include "cli/squash.h"
 #include "container/join.h"
 #include "container/namespaces.h"
 #include "container/program.h"
@@ -226,11 +227,20 @@ struct making {
     const char *directory; /* of our own, beside the file */
     const char *file;      /* as the user spells it */
     char *squash;          /* the packed file system, by descriptor */
-    char *sif;             /* the image around it, by descriptor */
+    char *sif;      /* the image around it, by descriptor; not for a squashfs file
+                     */
+    bool is_squash; /* the file is a squashfs file */
+    struct berth_squash *variables; /* of the image, for a squashfs file */
     struct berth_progress progress;
     bool is_silent; /* the caller says that it is made */
     off_t bytes;    /* of the image, once it is made */
 };
+
+/* The file that becomes the image. */
+static const char *made(const struct making *making)
+{
+    return making->is_squash ? making->squash : making->sif;
+}
 
 static void free_making(struct making *making)
 {
@@ -344,6 +354,19 @@ static void push_labels(const struct making *making, int reader, int labels,
     berth_strvec_push(argv, LABELS);
 }
 
+/* Add the files that a squashfs file has instead of the scripts of a SIF file. */
+static int push_squash(const struct making *making, int reader,
+                       struct berth_strvec *argv, struct berth_err *err)
+{
+    BERTH_CLOSE int scripts = open_scripts(making->root);
+
+    if (reader >= 0 && !making->variables->has_scripts) {
+        berth_strvec_push(argv, "-e");
+        berth_strvec_push(argv, BERTH_LAUNCH_READER_PLACE + 1); /* from the root */
+    }
+    return berth_squash_push(making->variables, scripts, argv, err);
+}
+
 /* Pack the root into a squashfs file. */
 static int pack(struct making *making, const struct berth_site *site,
                 const char *runtime, int labels, struct berth_err *err)
@@ -374,7 +397,10 @@ static int pack(struct making *making, const struct berth_site *site,
     berth_strvec_split(&argv,
                        "-noappend,-no-progress,-no-xattrs,-all-root,-exit-on-error");
     berth_compression_arguments(chosen, &argv);
-    push_labels(making, reader, labels, &argv);
+    if (!making->is_squash)
+        push_labels(making, reader, labels, &argv);
+    else if (push_squash(making, reader, &argv, err) < 0)
+        return -1;
     return run(making, &argv, err);
 }
 
@@ -396,7 +422,7 @@ static int wrap(struct making *making, const char *runtime, struct berth_err *er
     return run(making, &begin, err) < 0 ? -1 : run(making, &add, err);
 }
 
-/* Make the SIF file. */
+/* Make the image. */
 static int make(struct making *making, struct berth_err *err)
 {
     const struct berth_container *container = making->container;
@@ -409,12 +435,14 @@ static int make(struct making *making, struct berth_err *err)
     if (labels < 0 || berth_site_read_here(environ, &site, err) < 0 ||
         berth_runtime_find(site.runtime.path, getenv("PATH"), &runtime, err) < 0)
         return -1;
-    if (pack(making, &site, runtime, labels, err) < 0 || wrap(making, runtime, err) < 0)
+    if (pack(making, &site, runtime, labels, err) < 0)
+        return -1;
+    if (!making->is_squash && wrap(making, runtime, err) < 0)
         return -1;
     /* What a container that has ended had written goes while it is read. */
     if (!berth_holder_is_there(holder))
         return berth_err_set(err, "the container has ended; see berth ps");
-    return berth_image_probe(making->sif, &image, err);
+    return berth_image_probe(made(making), &image, err);
 }
 
 /* Make the file NAME with MODE in DIRECTORY, and set *RET_PATH to a path of it for this
@@ -443,7 +471,8 @@ static int make_parts(struct making *making, struct berth_err *err)
 
     if (directory < 0)
         return -1;
-    if (make_part(directory, SQUASH, 0600, &making->squash) < 0 ||
+    if (make_part(directory, SQUASH, making->is_squash ? 0777 : 0600, &making->squash) <
+            0 ||
         make_part(directory, SIF, 0777, &making->sif) < 0)
         return berth_err_file(err, making->directory, "written");
     return 0;
@@ -463,13 +492,14 @@ static int put_image(const struct making *making, bool is_forced, struct berth_e
     BERTH_FREE char *name = NULL;
 
     if (!is_forced) {
-        if (linkat(AT_FDCWD, making->sif, AT_FDCWD, making->file, AT_SYMLINK_FOLLOW) ==
+        if (linkat(AT_FDCWD, made(making), AT_FDCWD, making->file, AT_SYMLINK_FOLLOW) ==
             0)
             return 0;
         if (errno == EEXIST || access(making->file, F_OK) == 0)
             return refuse(making->file, EEXIST, err);
     }
-    if (asprintf(&name, "%s/" SIF, making->directory) < 0) {
+    if (asprintf(&name, "%s/%s", making->directory, making->is_squash ? SQUASH : SIF) <
+        0) {
         name = NULL;
         return berth_err_oom(err);
     }
@@ -491,7 +521,7 @@ static void end_progress(struct making *making, bool is_made)
 {
     struct stat st;
 
-    if (is_made && stat(making->sif, &st) == 0) {
+    if (is_made && stat(made(making), &st) == 0) {
         making->bytes = st.st_size;
         if (!making->is_silent)
             berth_progress_end(&making->progress, "saved '%s' (%lld MB)", making->file,
@@ -514,9 +544,13 @@ static int save(struct making *making, bool is_forced, struct berth_err *err)
 int berth_save(const struct berth_container *container, const char *file,
                bool is_forced, off_t *ret_bytes, struct berth_err *err)
 {
+    BERTH_SQUASH struct berth_squash variables = BERTH_SQUASH_NONE;
     BERTH_FREE char *directory = NULL;
-    MAKING struct making making = {
-        .container = container, .file = file, .is_silent = ret_bytes != NULL};
+    MAKING struct making making = {.container = container,
+                                   .file = file,
+                                   .is_squash = berth_squash_is(file),
+                                   .variables = &variables,
+                                   .is_silent = ret_bytes != NULL};
     char root[32];
     int result = -1;
     int fd = -1;
@@ -524,6 +558,8 @@ int berth_save(const struct berth_container *container, const char *file,
 
     if (!is_forced && access(file, F_OK) == 0)
         return refuse(file, EEXIST, err);
+    if (berth_squash_is(file) && berth_squash_read(container, &variables, err) < 0)
+        return -1;
     if (asprintf(&directory, "%s.XXXXXX", file) < 0)
         return berth_err_oom(err);
     /* They end what is run here, and this function removes what that has left. */

@@ -252,12 +252,14 @@ static int parse_save(const struct berth_written *written, struct berth_strvec *
 {
     BERTH_FREE char *path = NULL;
 
-    if (!berth_text_ends(written->value, ".sif"))
-        return berth_err_set(
-            err,
-            "'%s': an image is written as a SIF file; give a name that "
-            "ends in .sif",
-            written->value);
+    const bool is_sif = berth_text_ends(written->value, ".sif");
+    const bool is_squashfs = berth_text_ends(written->value, ".sqsh");
+
+    if (!is_sif && !is_squashfs)
+        return berth_err_set(err,
+                             "'%s': an image is a SIF file or a squashfs file; give a "
+                             "name that ends in .sif or .sqsh",
+                             written->value);
     if (berth_path_absolute(written->value, written->base, &path, err) < 0)
         return -1;
     berth_strvec_push(ret, path);
@@ -371,7 +373,7 @@ const struct berth_option berth_options[BERTH_OPTIONS_ALL] = {
     [BERTH_OPTION_NAME] = {"container-name", "NAME[:create|exec|no_exec]",
                            "keep the container for the job, by this name",
                            TEXT(container_name), parse_name},
-    [BERTH_OPTION_SAVE] = {"container-save", "FILE.sif",
+    [BERTH_OPTION_SAVE] = {"container-save", "FILE",
                            "make an image of the container at its end", TEXT(save),
                            parse_save},
     [BERTH_OPTION_MPI] = {"mpi-bind", "[" BERTH_MODE_WORDS "]",

@@ -27,8 +27,8 @@ refuse()
     expect "refused: $*" 1 "srun: error: berth: $sentence" srun --container-image=a "$@" ./x
 }
 refuse "--container-image: given twice, 'T/a' and 'none'; expected one value" --container-image=none
-refuse "--container-save: 'x.sqsh': an image is written as a SIF file; give a name that ends in .sif" \
-    --container-save=x.sqsh
+refuse "--container-save: 'x.img': an image is a SIF file or a squashfs file; give a name that ends in .sif or .sqsh" \
+    --container-save=x.img
 refuse "--container-save: 'T/old.sif' is there; remove it, or take another name" \
     --container-save=old.sif
 root="--container-remap-root: with --mpi=pmix the image's own MPI ends in MPI_Init if it runs as root; add --mpi-bind=host, or leave --container-remap-root out of this step"

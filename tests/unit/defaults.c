@@ -60,10 +60,10 @@ static const struct {
     {.environ = {"BERTH_CONTAINER_REMAP_ROOT=maybe"},
      .error = "BERTH_CONTAINER_REMAP_ROOT: expected yes or no, got 'maybe'"},
     {.environ = {"BERTH_CONTAINER_NAME=x:auto"}, .request = "name=x"},
-    {.environ = {"BERTH_CONTAINER_SAVE=x.sqsh"},
+    {.environ = {"BERTH_CONTAINER_SAVE=x.img"},
      .error =
-         "BERTH_CONTAINER_SAVE: 'x.sqsh': an image is written as a SIF file; give a "
-         "name that ends in .sif"},
+         "BERTH_CONTAINER_SAVE: 'x.img': an image is a SIF file or a squashfs file; "
+         "give a name that ends in .sif or .sqsh"},
     {.environ = {"BERTH_CONTAINER_WRITABLE=maybe"},
      .error = "BERTH_CONTAINER_WRITABLE: expected yes or no, got 'maybe'"},
     {.environ = {"BERTH_CONTAINER_WORKDIR=w"},

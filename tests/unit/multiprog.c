@@ -191,9 +191,8 @@ static const struct {
      "--container-image: given twice, '/a' and '/b'; expected one value"},
     {"0 --mpi-bind", NULL, "no program; write one after the ranks and the options"},
     {"0 --container-save=x ./a", NULL,
-     "--container-save: 'x': an image is written as a SIF file; give a name that ends "
-     "in "
-     ".sif"},
+     "--container-save: 'x': an image is a SIF file or a squashfs file; give a name "
+     "that ends in .sif or .sqsh"},
 };
 
 TEST_ROWS(a_line_asks_for_its_image, requests)

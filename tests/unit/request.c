@@ -101,6 +101,7 @@ static const struct {
     {{{NAME, "work:auto"}}, "name=work"},
     {{{NAME, "1.2_a-B:no_exec"}}, "name=1.2_a-B:no_exec"},
     {{{SAVE, "x.sif"}}, "save=/base/x.sif"},
+    {{{SAVE, "x.sqsh"}}, "save=/base/x.sqsh"},
     {{{LIFETIME, "step"}}, "lifetime=step"},
     {{{LIFETIME, "job"}, {LIFETIME, "job"}}, "lifetime=job"},
     {{{LIBS, "none"}}, "libs=none"},

@@ -8,7 +8,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images a b
+need_images a b env entry noshell
 A=--container-image=/images/a.sif
 at_exit 'on login alice scancel -u alice'
 
@@ -175,7 +175,7 @@ step_on_n1 --container-name=work --container-args=--fakeroot sh -c 'mkdir -p /op
 step_on_n1 --container-name=work true >/dev/null
 
 echo "# --container-save"
-on login alice sh -c 'rm -rf save*.sif*'
+on login alice sh -c 'rm -rf save*.sif* save*.sqsh*'
 # save FILE OPTION... COMMAND...: a step on n1 that is saved.
 save() { step_on_n1 --container-save="$1" "${@:2}"; }
 matches "srun prints what is written, and how large it is" "berth: n1: saved '/home/alice/save1.sif' \([0-9]+ MB\)" \
@@ -199,8 +199,37 @@ matches "a file that was made meanwhile stays" \
     "n1: --container-save: '/home/alice/save4.sif' was made while the step ran, and stays as it is; save to another name" \
     "$(save save4.sif "$A" sh -c 'echo mine >save4.sif')"
 equal "... as it is" mine "$(on login alice cat save4.sif)"
+# A squashfs file: variables of an image of Docker and of a recipe, and an entry point.
+for it in env entry; do
+    matches "a squashfs file of $it.sif" "berth: n1: saved '/home/alice/save-$it.sqsh' \([0-9]+ MB\)" \
+        "$(save "save-$it.sqsh" "--container-image=/images/$it.sif" --container-writable sh -c 'echo "$0" >/opt/saved' "$it")"
+    equal "... with what was written" "$it" "$(step_on_n1 "--container-image=save-$it.sqsh" cat /opt/saved)"
+done
+of_image='env | grep -E "^(DOCKER_|SINGLE|DOUBLE|BLANKS|EXPANDED|UMLAUT|OVERRIDE|LD_|BERTH_TEST)"; echo "${PATH%%:/proc/*}"; pwd'
+equal "... with the variables of the image and the directory" \
+    "$(step_on_n1 --container-image=/images/env.sif sh -c "$of_image")" \
+    "$(step_on_n1 --container-image=save-env.sqsh sh -c "$of_image")"
+matches "... that a line can hold" "note: a .sqsh file cannot hold a variable with more than one line; left out: LINES" \
+    "$(save save-note.sqsh --container-image=/images/env.sif true)"
+of_entry='echo "$BERTH_TEST_IMAGE, $FROM_RUNSCRIPT, $0, $1"'
+for through in --container-entrypoint --no-container-entrypoint; do
+    equal "... and with $through" \
+        "$(step_on_n1 --container-image=/images/entry.sif "$through" sh -c "$of_entry" '5$ `x`' 'a  b')" \
+        "$(step_on_n1 --container-image=save-entry.sqsh "$through" sh -c "$of_entry" '5$ `x`' 'a  b')"
+done
+save save-again.sqsh --container-image=save-entry.sqsh --container-writable sh -c 'echo again >/opt/saved' >/dev/null
+equal "... again" "again, entry, yes, 4" \
+    "$(step_on_n1 --container-image=save-again.sqsh --container-entrypoint sh -c 'echo "$(cat /opt/saved), $BERTH_TEST_IMAGE, $FROM_RUNSCRIPT"' x)"
+save save-back.sif --container-image=save-again.sqsh true >/dev/null
+equal "... and as a SIF file" "again, entry, yes, 4" \
+    "$(step_on_n1 --container-image=save-back.sif --container-entrypoint sh -c 'echo "$(cat /opt/saved), $BERTH_TEST_IMAGE, $FROM_RUNSCRIPT"' x)"
+matches "a squashfs file that is there stays" "--container-save: '/home/alice/save-env.sqsh' is there; remove it, or take another name" \
+    "$(save save-env.sqsh "$A" true)"
+matches "an image without a shell" "n1: --container-save: a .sqsh file needs the image's /bin/sh and env, to read its variables, and these have failed; save it as a .sif file" \
+    "$(save save-noshell.sqsh --container-image=/images/noshell.sif /bin/hello)"
+on login alice sh -c 'rm -f save-*.sqsh save-back.sif'
 equal "no other file is left" "save1.sif save2.sif save3.sif save4.sif" "$(on login alice sh -c 'ls -d save* | xargs')"
-on login alice sh -c 'rm -rf save*.sif*'
+on login alice sh -c 'rm -rf save*.sif* save*.sqsh*'
 step_on_n1 --container-name=work --container-args=--fakeroot sh -c 'mkdir -p /opt/five/six; chown -R 5:5 /opt/five; chmod 700 /opt/five' >/dev/null
 
 echo "# nothing is left"

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the variables and the entry point of an image as enroot keeps them. */
+
+#include "image/enroot.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+/* The runtime adds its libraries to the end of this list, in each container. */
+#define LIBRARIES      "LD_LIBRARY_PATH"
+#define LIBRARIES_PATH "/.singularity.d/libs"
+
+/* Is NAME, of COUNT bytes, not a variable of the image?
+ * share/berth/squashfs-environment ignores most of these, too. */
+static bool is_foreign(const char *name, size_t count)
+{
+    static const char *const starts[] = {"APPTAINER_", "SINGULARITY_", "ENROOT_",
+                                         "BASH_FUNC_"};
+    static const char *const names[] = {"PWD",  "OLDPWD", "SHLVL", "_",
+                                        "HOME", "IFS",    "PS1",   "PROMPT_COMMAND"};
+
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+        if (berth_text_starts(name, starts[i]))
+            return true;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strlen(names[i]) == count && strncmp(names[i], name, count) == 0)
+            return true;
+    return false;
+}
+
+static void add_line(const char *name, size_t name_count, const char *value,
+                     size_t count, struct berth_buf *ret)
+{
+    const char first = count >= 2 ? *value : '\0';
+    const bool is_quoted = (first == '"' || first == '\'') && value[count - 1] == first;
+
+    berth_buf_add(ret, name, name_count);
+    berth_buf_puts(ret, "=");
+    /* A reader leaves out one pair of quotes around a value. */
+    if (is_quoted)
+        berth_buf_puts(ret, "\"");
+    berth_buf_add(ret, value, count);
+    if (is_quoted)
+        berth_buf_puts(ret, "\"");
+    berth_buf_puts(ret, "\n");
+}
+
+/* The bytes of the list VALUE without the runtime's directory at its end. */
+static size_t count_own(const char *value)
+{
+    const size_t count = strlen(value);
+
+    if (strcmp(value, LIBRARIES_PATH) == 0)
+        return 0;
+    if (berth_text_ends(value, ":" LIBRARIES_PATH))
+        return count - strlen(":" LIBRARIES_PATH);
+    return count;
+}
+
+void berth_enroot_environment(const char *bytes, size_t count, struct berth_buf *ret,
+                              struct berth_strvec *left_out)
+{
+    const char *end = bytes + count;
+
+    for (const char *item = bytes; item < end; item += strlen(item) + 1) {
+        const char *equals = strchr(item, '=');
+        const size_t name_count = strcspn(item, "=");
+        const char *value = equals ? equals + 1 : NULL;
+        size_t value_count = value ? strlen(value) : 0;
+
+        if (!value || is_foreign(item, name_count))
+            continue;
+        if (strchr(value, '\n')) {
+            berth_strvec_pushf(left_out, "%.*s", (int)name_count, item);
+            continue;
+        }
+        if (berth_text_starts(item, LIBRARIES "=")) {
+            value_count = count_own(value);
+            if (value_count == 0)
+                continue;
+        }
+        add_line(item, name_count, value, value_count, ret);
+    }
+}
+
+void berth_enroot_rc(const char *directory, bool has_entrypoint, struct berth_buf *ret)
+{
+    const bool changes = directory && !strpbrk(directory, "\"\\$`\n");
+
+    if (changes)
+        berth_buf_addf(ret,
+                       "mkdir -p \"%s\" 2> /dev/null\n"
+                       "cd \"%s\" && unset OLDPWD || exit 1\n\n",
+                       directory, directory);
+    if (has_entrypoint)
+        /* An entry point that a runtime made would evaluate its arguments. */
+        berth_buf_puts(ret, "export APPTAINER_NO_EVAL=1 SINGULARITY_NO_EVAL=1\n"
+                            "exec /" BERTH_ENROOT_ENTRYPOINT " \"$@\"\n");
+    else
+        berth_buf_puts(ret, "if [ $# -gt 0 ]; then\n"
+                            "    exec \"$@\"\n"
+                            "fi\n"
+                            "exec /bin/sh\n");
+}
