@@ -51,7 +51,9 @@ static int apply_to_image(const struct berth_site *site, char *const *environmen
     struct berth_site rules;
     char *path;
 
-    /* that of a container with a name was checked when the container was made */
+    /* that of a container with a name is known on the node only */
+    if (!request->image && request->container_name)
+        return berth_terms_add_images(site, terms, err);
     if (!request->image)
         return 0;
     if (berth_lookup_fit(site, environment, request, err) < 0)
@@ -63,6 +65,29 @@ static int apply_to_image(const struct berth_site *site, char *const *environmen
     if (!berth_allowed_is_restricted(&rules))
         return 0;
     if (berth_allowed_image(&rules, request->image, &path, &terms->image, err) < 0)
+        return -1;
+    free(request->image);
+    request->image = path;
+    return 0;
+}
+
+int berth_apply_site_to_found(struct berth_terms *terms, struct berth_request *request,
+                              struct berth_err *err)
+{
+    const struct berth_site site = {
+        .images.roots = terms->roots,
+        .images.owners = terms->owners,
+        .places = terms->image_places,
+    }; /* borrows */
+    char *path;
+
+    if (request->uri && terms->has_uris)
+        return 0;
+    if (!berth_allowed_is_restricted(&site))
+        return 0;
+    free(terms->image);
+    terms->image = NULL;
+    if (berth_allowed_image(&site, request->image, &path, &terms->image, err) < 0)
         return -1;
     free(request->image);
     request->image = path;

@@ -21,3 +21,10 @@ int berth_apply_site(const struct berth_site *site,
                      const struct berth_site_asker *asker,
                      const struct berth_request *request, struct berth_request *ret,
                      struct berth_terms *ret_terms, struct berth_err *err);
+
+/* Apply TERMS, of a request that has left out the image of a container with a name, to
+ * the image that REQUEST has now. The site may have changed since the container was
+ * made. Call it on the node, as the user. Returns 0, with the real path in REQUEST and
+ * the identity in TERMS; or -1 with a sentence in ERR if the site refuses the image. */
+int berth_apply_site_to_found(struct berth_terms *terms, struct berth_request *request,
+                              struct berth_err *err);

@@ -15,6 +15,7 @@
 #include "plan/order.h"
 #include "container/start.h"
 #include "container/join.h"
+#include "image/policyfacts.h"
 #include "image/signature.h"
 #include "job/client.h"
 #include "container/become.h"
@@ -76,7 +77,9 @@ static int find_image(struct berth_task *task,
         return berth_err_set(err,
                              "--container-name: only a step of srun finds a container "
                              "by its name; give --container-image=IMAGE");
-    return berth_job_find_image(&question, &request->image, &request->uri, err);
+    if (berth_job_find_image(&question, &request->image, &request->uri, err) < 0)
+        return -1;
+    return berth_apply_site_to_found(&task->order.terms, request, err);
 }
 
 /* In the first task: start the container of the rendezvous. If that fails, the

@@ -29,6 +29,10 @@ const struct berth_field berth_terms_fields[] = {
     {"writable", BERTH_FIELD_TEXT, MEMBER(writable)},
     {"profiles", BERTH_FIELD_TEXT, MEMBER(profiles)},
     {"signers-place", BERTH_FIELD_TEXT, MEMBER(signers_place)},
+    {"root", BERTH_FIELD_LIST, MEMBER(roots)},
+    {"owner", BERTH_FIELD_LIST, MEMBER(owners)},
+    {"image-place", BERTH_FIELD_LIST, MEMBER(image_places)},
+    {"has-uris", BERTH_FIELD_FLAG, MEMBER(has_uris)},
     {0},
 };
 
@@ -122,6 +126,31 @@ int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
         berth_terms_fini(ret);
         return berth_err_oom(err);
     }
+    return 0;
+}
+
+static void push_place(const struct berth_site *site, const char *key,
+                       struct berth_strvec *ret)
+{
+    const char *place = berth_site_place(site, key, "");
+
+    if (!place)
+        return;
+    berth_strvec_push(ret, key);
+    berth_strvec_push(ret, "");
+    berth_strvec_push(ret, place);
+}
+
+int berth_terms_add_images(const struct berth_site *site, struct berth_terms *terms,
+                           struct berth_err *err)
+{
+    terms->has_uris = site->images.has_uris;
+    berth_strvec_append(&terms->roots, &site->images.roots);
+    berth_strvec_append(&terms->owners, &site->images.owners);
+    push_place(site, "images.roots", &terms->image_places);
+    push_place(site, "images.owners", &terms->image_places);
+    if (terms->roots.failed || terms->owners.failed || terms->image_places.failed)
+        return berth_err_oom(err);
     return 0;
 }
 

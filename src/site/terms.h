@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/fields.h"
 #include "base/strvec.h"
@@ -38,12 +40,24 @@ struct berth_terms {
                          container; NULL: the default */
     char *image;      /* the identity of the image's file (image/allowed.h); NULL: any
                          file */
+    /* For a request that leaves the image of a container with a name out: what the node
+       checks when it knows the image. Else empty. */
+    struct berth_strvec roots;        /* images.roots */
+    struct berth_strvec owners;       /* images.owners */
+    struct berth_strvec image_places; /* of these, as `places` of struct berth_site */
+    bool has_uris; /* the site has rules for URIs, which decide about images of a
+                      registry */
 };
 
 /* Makes the terms of SITE, except `image`. On success the caller owns *RET. Returns 0,
  * or -1 out of memory. */
 int berth_terms_of(const struct berth_site *site, struct berth_terms *ret,
                    struct berth_err *err);
+
+/* Add to TERMS what SITE says of images, for a request without one. Returns 0, or -1
+ * out of memory. */
+int berth_terms_add_images(const struct berth_site *site, struct berth_terms *terms,
+                           struct berth_err *err);
 
 /* The members, for base/fields.h. */
 extern const struct berth_field berth_terms_fields[];

@@ -52,6 +52,29 @@ TEST(terms_survive_their_way)
     ck_assert_str_eq(got.signers_place, "/b.yaml:3");
 }
 
+TEST(a_request_without_an_image_takes_the_rules_for_images_along)
+{
+    BERTH_SITE struct berth_site site = berth_site_default();
+    BERTH_TERMS struct berth_terms terms = {0};
+    BERTH_TERMS struct berth_terms got = {0};
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err;
+
+    berth_strvec_push(&site.images.roots, "/images");
+    berth_strvec_push(&site.images.owners, "root");
+    site.images.has_uris = true;
+    berth_site_note(&site, "images.roots", "", "/b.yaml", 3);
+    ck_assert_int_eq(berth_terms_add_images(&site, &terms, &err), 0);
+    berth_fields_put(&text, berth_terms_fields, &terms);
+    ck_assert_str_eq(text.text, "root=/images&owner=root&image-place=images.roots&"
+                                "image-place=&image-place=/b.yaml:3&has-uris=");
+    ck_assert_int_eq(berth_fields_get(text.text, berth_terms_fields, &got, &err), 0);
+    unit_same(&got.roots, &terms.roots);
+    unit_same(&got.owners, &terms.owners);
+    unit_same(&got.image_places, &terms.image_places);
+    ck_assert(got.has_uris);
+}
+
 /* Wherever the site says which MPI is to be used; a mode is told apart. */
 TEST(every_stack_has_its_place)
 {

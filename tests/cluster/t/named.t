@@ -160,6 +160,14 @@ matches "a site that forbids --container-writable" \
 equal "... and a container that is read-only" a "$(step_on_n1 --container-name=ro "$A" --container-readonly cat /etc/berth-image)"
 site <<<'images: {roots: [/images]}'
 equal "a site with roots for images: by name" a "$(step_on_n1 --container-name=work cat /etc/berth-image)"
+site <<<'images: {roots: [/srv]}'
+matches "a site that has other roots since the container was made" \
+    "image '/images/a.sif': this site does not allow it; it allows /srv \(.*berth.yaml:1\)" \
+    "$(step_on_n1 --container-name=work cat /etc/berth-image)"
+site <<<'images: {owners: [bob]}'
+matches "... or other owners" \
+    "image '/images/a.sif': it belongs to root \(uid 0\), and this site allows images of bob only; take one of theirs" \
+    "$(step_on_n1 --container-name=work cat /etc/berth-image)"
 site </dev/null
 
 echo "# berth ps, enter, save"
