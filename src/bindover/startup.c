@@ -61,6 +61,24 @@ static unsigned int count_tasks(const struct check *check)
     return (unsigned int)strtoul(value, NULL, 10);
 }
 
+/* As root in a user namespace, an MPI of the image cannot connect to Slurm's PMIx
+ * server, and ends in MPI_Init. TYPE is that of --mpi; NULL: none. Refuse WHOSE MPI,
+ * which speaks to MANAGERS. */
+static int check_root(const struct check *check, unsigned int managers,
+                      const char *type, const char *whose, struct berth_err *err)
+{
+    const bool is_root = check->inside->request->root == BERTH_YES;
+    const bool is_pmix = type && berth_text_starts(type, "pmix");
+
+    if (!is_root || !is_pmix || !(managers & BERTH_PMI_PMIX))
+        return 0;
+    return berth_err_set(err,
+                         "--container-remap-root: %s ends in MPI_Init with --mpi=%s if "
+                         "it runs as root; leave --container-remap-root out of this "
+                         "step, or have the host's MPI run (--mpi-bind=host)",
+                         whose, type);
+}
+
 /* Checks the MPI of FAMILY: that of REPLACEMENT, or of the image (NULL). *RET_SPEAKS:
  * it speaks to the process manager. */
 static int check_one(const struct check *check,
@@ -88,6 +106,8 @@ static int check_one(const struct check *check,
     *ret_speaks = berth_mpi_check_manager(managers, type, tasks, reach->het_step, whose,
                                           err) == 0;
     if (!*ret_speaks)
+        return -1;
+    if (!replacement && check_root(check, managers, type, whose, err) < 0)
         return -1;
     if (berth_mpi_check_contact(find_lost(check), tasks, whose, err) < 0)
         return -1;

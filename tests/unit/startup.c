@@ -26,6 +26,7 @@ static const struct {
     const char *tasks, *type;       /* SLURM_NTASKS; NULL: not set; SLURM_MPI_TYPE */
     const char *refused, *warned;   /* a part of the sentence; NULL: there is none */
     bool has_none;                  /* the image, of MPI */
+    bool is_root;                   /* --container-remap-root */
 } cases[] = {
     /* One of the image's own MPIs fits, and the program may use the other one. */
     {STEP("2", "pmi2"),
@@ -47,7 +48,17 @@ static const struct {
     {STEP("2", "pmi2"), .bound = {BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI},
      .warned = "the host's Open MPI uses PMIx and"},
     {STEP("2", "none"), .has_none = true},
+    /* As root it does not reach the PMIx server; the host's does. */
+    {STEP("1", "pmix"), .is_root = true, .wants = BERTH_FAMILY_OPENMPI,
+     .refused = "--container-remap-root: the image's Open MPI ends in MPI_Init with "
+                "--mpi=pmix if it runs as root; leave --container-remap-root out of "
+                "this step, or have the host's MPI run (--mpi-bind=host)"},
+    {STEP("2", "pmi2"), .is_root = true, .wants = BERTH_FAMILY_MPICH},
+    {STEP("2", "pmix"), .is_root = true, .wants = BERTH_FAMILY_OPENMPI,
+     .bound = {BERTH_FAMILY_OPENMPI}},
 };
+
+static const struct berth_request asked;
 
 static char *const none[] = {NULL};
 static const char *const image[] = {MPICH_LIB, OPENMPI_LIB, NULL};
@@ -56,13 +67,15 @@ static const char *const openmpi[] = {OPENMPI_LIB, NULL};
 
 TEST_ROWS(tasks_are_not_left_alone_without_a_word, cases)
 {
+    const struct berth_request request = {.root = cases[_i].is_root ? BERTH_YES
+                                                                    : BERTH_UNSAID};
     char tasks[24] = "", type[24] = "";
     char *task[] = {tasks, type, NULL};
     struct berth_replacement replacements[2] = {0};
     struct berth_program program = {.path = (char *)"/bin/sh",
                                     .wants = {.family = cases[_i].wants},
                                     .items = replacements};
-    const struct berth_decide inside = {.task = task};
+    const struct berth_decide inside = {.task = task, .request = &request};
     struct berth_err err;
 
     if (cases[_i].tasks)
@@ -133,7 +146,7 @@ TEST(what_is_beside_the_interpreter_is_meant)
             .scan = {.runner = unit_path(directory, runners[i].runner)},
             .items = replacements,
             .count = runners[i].bound};
-        const struct berth_decide inside = {.task = task};
+        const struct berth_decide inside = {.task = task, .request = &asked};
         struct berth_err err = {0};
 
         snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", runners[i].type);
@@ -285,7 +298,8 @@ TEST_ROWS(what_the_container_takes_away_counts, places)
     char *container[] = {(char *)places[_i].contact, NULL};
     struct berth_program program = {.path = (char *)"/bin/a",
                                     .wants = {.family = places[_i].wants}};
-    const struct berth_decide inside = {.task = task, .reach = places[_i].reach};
+    const struct berth_decide inside = {
+        .task = task, .request = &asked, .reach = places[_i].reach};
     struct berth_err err;
 
     snprintf(type, sizeof(type), "SLURM_MPI_TYPE=%s", places[_i].type);
