@@ -205,7 +205,7 @@ static int run_piped(const struct berth_container *container, char **command,
 static int enter(const struct berth_container *container, char **command,
                  struct berth_err *err)
 {
-    *err->text = '\0';
+    err->text[0] = '\0';
     if (isatty(STDOUT_FILENO) && !isatty(STDIN_FILENO))
         return run_piped(container, command, err);
     return become(container, command, err);
@@ -269,7 +269,7 @@ static int become_srun(const struct berth_container *container, const char *verb
 static int save(const struct berth_container *container, char **argv,
                 struct berth_err *err)
 {
-    *err->text = '\0';
+    err->text[0] = '\0';
     if (berth_save(container, argv[0], argv[1], NULL, err) < 0)
         return BERTH_REFUSED;
     puts(argv[0]);

@@ -243,12 +243,14 @@ static bool is_no(const char *value)
  * rest of WORD? */
 static bool has_letter(const char *word, const char *letters)
 {
-    const char *group = word + 1;
-    size_t found = strcspn(group, letters);
+    const char *group;
+    size_t found;
 
     if (word[0] != '-' || word[1] == '-')
         return false;
-    return group[found] != '\0' && found < strcspn(group, VALUED_LETTERS);
+    group = word + 1;
+    found = strcspn(group, letters);
+    return found < strcspn(group, VALUED_LETTERS) && group[found] != '\0';
 }
 
 /* Does WORD switch on one of NAMES: --NAME, or --NAME=VALUE with a VALUE that is not

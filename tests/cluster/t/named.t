@@ -84,7 +84,7 @@ equal "... that the tasks of a node share" "2 0" \
 # kept: the directories on n1 for what steps write.
 kept() { on n1 root sh -c 'ls /tmp | grep -c berth-write'; }
 before=$(kept)
-equal "... and can write to it" done \
+equal "... and can write to it" "done" \
     "$(step_on_n1 "$A" "$R" sh -c 'touch /opt/root && echo done')"
 equal "... and can replace /etc/localtime, and give files away" "5 5 done" \
     "$(step_on_n1 "$A" "$R" --container-writable sh -c 'mkdir /opt/five && touch /etc/localtime.new /opt/five/six && chown -R 5:5 /opt/five && chmod 700 /opt/five &&
