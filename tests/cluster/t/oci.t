@@ -128,7 +128,7 @@ begins_again() {
     on login root scontrol update "JobId=$job" StartTime=now >/dev/null 2>&1
     script_is_ready 1
 }
-wait_for 60 begins_again
+wait_for 120 begins_again
 equal "a requeued job begins again in the image" "0 is ready 1" "$? is $(on login alice grep -ao 'ready 1' job.out)"
 alice scancel "$job"
 wait_for 30 has_no_job
