@@ -107,7 +107,7 @@ static int become_prepared(char **command, struct berth_err *err)
 /* Become the site's runtime for bundles, with the arguments in ARGV. */
 static int become_runtime(char **argv, struct berth_err *err)
 {
-    struct berth_site site;
+    BERTH_SITE struct berth_site site = berth_site_default();
 
     if (berth_site_read_here(environ, &site, err) < 0)
         return -1;
@@ -162,7 +162,7 @@ static int become_berth(const struct berth_strvec *words, struct berth_err *err)
 /* Become `berth run` with the image CONTAINER and COMMAND. */
 static int become_run(const char *container, char **command, struct berth_err *err)
 {
-    struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec words = {0};
 
     if (berth_script_is(environ, command[0])) {
         setenv(BERTH_SCRIPT_VARIABLE, command[0], 1);
@@ -189,7 +189,7 @@ static int become_script(char **argv, struct berth_err *err)
 {
     char *script = getenv(BERTH_SCRIPT_VARIABLE);
     const bool has_script = argv[1] && strcmp(argv[1], script) == 0;
-    struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec words = {0};
 
     berth_strvec_push(&words, berth_installed(BERTH_RUN_PROGRAM));
     berth_strvec_push(&words, "run");

@@ -132,7 +132,7 @@ echo "# on one of two nodes"
 spoil n1 "mkdir -p /srv/one && cp $A /srv/one/a.sif" "rm -rf /srv/one"
 by=n2 refused "image only on n1: its tasks run, srun fails" \
     "image '/srv/one/a.sif': not found" --container-image=/srv/one/a.sif
-by=n2 refused "mount source only on n1" "--container-mounts: '/srv/one': No such file" \
+by=n2 refused "mount source only on n1" "--container-mounts: '/srv/one': the source path does not exist; " \
     "$IMAGE" --container-mounts=/srv/one
 hide_runtime n2
 by=n2 refused "no runtime on n2" "container runtime: neither apptainer nor singularity" "$IMAGE"
