@@ -8,9 +8,6 @@ oci=$PWD/tests/unit/oci-here
 built=$PWD/berth-oci
 # shellcheck source=tests/tap.sh
 . "${srcdir:-.}/tests/tap.sh"
-# A process that ends at once frees nothing.
-ASAN_OPTIONS=detect_leaks=0
-export ASAN_OPTIONS
 mkdir -p a/bin bundle path home etc job00007
 : >bundle/config.json
 cat >path/apptainer <<'RUNTIME'
@@ -42,8 +39,12 @@ echo "bundle $* for $MARK"
 STARTER
 chmod +x path/python a/bin/python path/show path/starter job00007/slurm_script
 
-# environment NAME=VALUE...: the file that slurmstepd writes.
-environment() { printf '%s\0' "PATH=$T/path:$PATH" HOME="$T" SLURMD_NODENAME=n1 "$@" >environment; }
+# environment NAME=VALUE...: the file that slurmstepd writes. ASAN_OPTIONS: what berth-oci
+# becomes frees nothing if it ends at once.
+environment() {
+    printf '%s\0' "PATH=$T/path:$PATH" HOME="$T" SLURMD_NODENAME=n1 ASAN_OPTIONS=detect_leaks=0 \
+        "$@" >environment
+}
 
 # The environment of slurmstepd itself.
 as_stepd() { env -i MARK=stepd "$@"; }

@@ -71,7 +71,7 @@ lib=usr/lib/x86_64-linux-gnu
 mkdir -p "root/etc" "root${6-}"
 echo "$3" >root/etc/berth-image
 echo "PRETTY_NAME=\"$3\"" >root/etc/os-release
-tar -cf layer -C /images/a.dir bin lib lib64 usr/bin/{sh,dash,cat,head} usr/lib64 \
+tar -cf layer -C /images/a.dir bin lib lib64 usr/bin/{sh,dash,cat,env,head} usr/lib64 \
     $lib/libc.so.6 $lib/ld-linux-x86-64.so.2 -C "$work/root" etc/berth-image etc/os-release ${6:+".$6"}
 printf '{"architecture":"amd64","os":"linux","config":{"Env":["PATH=/usr/bin:/bin"]%s%s},
     "rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' "${5:+,\"Entrypoint\":$5}" \

@@ -119,7 +119,7 @@ if [[ $release == trixie ]]; then
         srun -n1 "$D" --container-args=--pid --no-container-mount-home sh -c 'echo $PWD'
     try "... berth run" "/opt/work space" -- srun -n1 berth run "$D" --no-container-mount-home sh -c 'pwd'
     try "... and of a squashfs file that is saved of it" $'/opt/work space\n5$' \
-        'tail -n 2' -- sh -c "srun -n1 $D --container-save=sqsh/dir.sqsh true; srun -n1 --container-image=sqsh/dir.sqsh --container-entrypoint sh -c 'pwd; echo \"\$0\"' '5$'"
+        'tail -n 2' -- sh -c "srun -n1 $D --container-save=sqsh/dir.sqsh sh -c exit; srun -n1 --container-image=sqsh/dir.sqsh --container-entrypoint sh -c 'pwd; echo \"\$0\"' '5$'"
     try "one without WORKDIR and without the home" "~starts in '/': .*$nl/\$" -- \
         srun -n1 --container-image=docker://login:5000/app/none:1 --no-container-mount-home sh -c pwd
 fi
