@@ -3,7 +3,10 @@
 
 #include "base/environ.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/cleanup.h"
 
 const char *berth_environ_value(char *const *env, const char *name)
 {
@@ -25,4 +28,17 @@ void berth_environ_join(char *const *list, struct berth_buf *ret)
 {
     for (; list && *list; list++)
         berth_buf_add(ret, *list, strlen(*list) + 1);
+}
+
+int berth_environ_set(const char *variable)
+{
+    const char *equals = strchr(variable, '=');
+    BERTH_FREE char *name = NULL;
+
+    if (!equals)
+        return 0;
+    name = strndup(variable, (size_t)(equals - variable));
+    if (!name)
+        return -1;
+    return setenv(name, equals + 1, 1);
 }

@@ -18,3 +18,7 @@ void berth_environ_split(const char *bytes, size_t count, struct berth_strvec *r
 
 /* Append the strings of LIST (ended by NULL; may be NULL) to RET in that form. */
 void berth_environ_join(char *const *list, struct berth_buf *ret);
+
+/* Set VARIABLE, NAME=VALUE, in the environment of this process, which gets a copy; one
+ * without an equals sign is ignored. Returns 0, or -1 out of memory. */
+int berth_environ_set(const char *variable);

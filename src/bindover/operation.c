@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/mount.h>
 
-#include "base/cleanup.h"
+#include "base/environ.h"
 #include "base/grow.h"
 
 static bool has_mount(const struct berth_operations *operations, const char *what,
@@ -104,16 +104,6 @@ static int bind_file(const char *what, const char *over)
     return bind_of_root(what, over);
 }
 
-static int set_variable(const char *variable, struct berth_err *err)
-{
-    size_t length = strcspn(variable, "=");
-    BERTH_FREE char *name = strndup(variable, length);
-
-    if (!name || setenv(name, variable + length + 1, 1) < 0)
-        return berth_err_oom(err);
-    return 0;
-}
-
 static int do_one(const struct berth_operation *operation, struct berth_err *err)
 {
     switch (operation->kind) {
@@ -123,7 +113,7 @@ static int do_one(const struct berth_operation *operation, struct berth_err *err
         return berth_err_set(err, "cannot mount '%s' over '%s': %s", operation->what,
                              operation->over, strerror(errno));
     case BERTH_OPERATION_SET:
-        return set_variable(operation->what, err);
+        return berth_err_oom_if(berth_environ_set(operation->what) < 0, err);
     }
     return 0;
 }

@@ -10,7 +10,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
+#include "base/environ.h"
 
 extern char **environ;
 
@@ -77,17 +77,9 @@ static int restore_environment(const struct berth_trial *trial)
 {
     if (clearenv() != 0)
         return -1;
-    for (size_t i = 0; i < trial->before.count; i++) {
-        const char *variable = trial->before.items[i];
-        const char *value = strchr(variable, '=');
-        BERTH_FREE char *name = NULL;
-
-        if (!value)
-            continue;
-        name = strndup(variable, (size_t)(value - variable));
-        if (!name || setenv(name, value + 1, 1) < 0)
+    for (size_t i = 0; i < trial->before.count; i++)
+        if (berth_environ_set(trial->before.items[i]) < 0)
             return -1;
-    }
     return 0;
 }
 

@@ -3,7 +3,7 @@
 
 #include "ipc/loop.h"
 
-#include <stdlib.h>
+#include "base/grow.h"
 
 /* What is done when the descriptor beside it can be read. */
 struct berth_loop_entry {
@@ -14,27 +14,13 @@ struct berth_loop_entry {
 /* The descriptor of a place in the list that is to go; poll(2) ignores it. */
 enum { REMOVED = -1 };
 
-static int grow(struct berth_loop *loop)
-{
-    size_t room = loop->room > 0 ? 2 * loop->room : 16;
-    struct pollfd *fds = reallocarray(loop->fds, room, sizeof(*fds));
-    struct berth_loop_entry *entries;
-
-    if (!fds)
-        return -1;
-    loop->fds = fds;
-    entries = reallocarray(loop->entries, room, sizeof(*entries));
-    if (!entries)
-        return -1;
-    loop->entries = entries;
-    loop->room = room;
-    return 0;
-}
-
 int berth_loop_add(struct berth_loop *loop, int fd, void (*ready)(void *data),
                    void *data)
 {
-    if (loop->count == loop->room && grow(loop) < 0)
+    if (berth_grow(&loop->fds, loop->count, &loop->fd_room, sizeof(*loop->fds)) < 0)
+        return -1;
+    if (berth_grow(&loop->entries, loop->count, &loop->entry_room,
+                   sizeof(*loop->entries)) < 0)
         return -1;
     loop->fds[loop->count] = (struct pollfd){.fd = fd, .events = POLLIN};
     loop->entries[loop->count] = (struct berth_loop_entry){ready, data};

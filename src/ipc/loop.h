@@ -10,7 +10,8 @@
 struct berth_loop {
     struct pollfd *fds;
     struct berth_loop_entry *entries; /* beside `fds` */
-    size_t count, room;
+    size_t count;
+    size_t fd_room, entry_room;
 };
 
 /* Call READY with DATA when FD can be read. Borrows both, and does not close FD. At
