@@ -12,13 +12,6 @@ need_images a b entry env mpibookworm
 A=--container-image=/images/a.sif
 at_exit 'on login alice scancel -u alice'
 
-# job NODES TASKS: a job of that size, whose number is in $job then; it takes the place of
-# the last one.
-job() {
-    end_jobs
-    allocate -w "$1" --ntasks-per-node="$2" --overcommit
-}
-
 # life LIFETIME OPTION... COMMAND...: a step of that job, with the variables $with.
 with=()
 life() {
@@ -36,7 +29,7 @@ space() {
 process() { on n1 root pgrep -u alice -o -f "$1"; }
 
 echo "# later steps"
-job n1,n2 2
+allocate_tasks n1,n2 2
 equal "two nodes: each task is in its image" "a a a a" \
     "$(life job -N2 -n4 "$A" cat /etc/berth-image | paste -sd' ')"
 first=$(space "$A" -w n1)
@@ -57,7 +50,7 @@ equal "many steps at once" "24 $first" "$(for _ in {1..24}; do space "$A" -w n1 
 equal "the status of a step is its command's" 7 "$(life job -Q -w n1 -N1 -n1 "$A" sh -c 'exit 7' \
     >/dev/null; echo $?)"
 
-job n1 1
+allocate_tasks n1 1
 first=$(space)
 equal "berth ps lists it between steps" "$job job n1 /images/a.sif 0" \
     "$(alice berth ps | awk 'NR > 1 { print $1, $2, $3, $4, $6 }')"
@@ -79,7 +72,7 @@ job=$(on login alice squeue -h -o %i | sed -n 's/+1$//p')
 life job --het-group=0,1 -n1 "$A" --container-args=--cleanenv true >/dev/null
 equal "a het job's have its number" "$job n1 $job n2" \
     "$(alice berth ps | awk 'NR > 1 { print $1, $3 }' | paste -sd' ')"
-job n1,n2 2
+allocate_tasks n1,n2 2
 
 echo "# what makes another container"
 node_file n1 /home/alice/joblife.mounted <<<one
@@ -134,7 +127,7 @@ try "one without a GPU: another container" "~^user:" "grep -vxF '$first'" -- spa
 try "... and one without the driver: another container" "~^user:" "grep -vxF '$first'" \
     -- space "$A" --gres=gpu:1 --container-gpu=none
 put_back
-job n1,n2 2
+allocate_tasks n1,n2 2
 
 echo "# the environment"
 E=--container-image=/images/env.sif
@@ -174,7 +167,7 @@ equal "a step with the entry point: the same container, and nothing is evaluated
     'echo "$(readlink /proc/self/ns/user) $SINGULARITY_NO_EVAL"')"
 
 echo "# several that differ"
-job n1 1
+allocate_tasks n1 1
 life job -Q -N1 -n1 "$A" --container-writable true
 life job -Q -N1 -n1 "$A" --container-writable --container-mounts=/shared:/data sh -c \
     'echo mine >/which'
@@ -192,7 +185,7 @@ try "... or entered" mine -- berth enter "$job" --container "$id" cat /which
 matches "a rank does not choose one" "no task of rank 1 runs in an image; choose by --container" \
     "$(alice berth save "$job" --rank 1 s2.sif 2>&1)"
 on login alice rm -f s1.sif
-job n1,n2 2
+allocate_tasks n1,n2 2
 life job -Q -N2 -n2 "$A" --container-writable true
 life job -Q -w n2 -N1 -n1 "$A" --container-writable sh -c 'echo two >/which'
 try "of two nodes neither is guessed" \
@@ -244,7 +237,7 @@ done
 with=()
 matches "a job keeps 32 containers on a node" \
     "not the job's: the job's server has no container for the step" "$last"
-job n1 1
+allocate_tasks n1 1
 equal "another job: the first step" a "$(life job -N1 -n1 "$A" cat /etc/berth-image)"
 site <<<$'runtime:\n  start_timeout: 8'
 server=$(process '[b]erth-start --job')
@@ -260,7 +253,7 @@ echo "# who is killed"
 shares() { space && space; }
 for it in '[/]proc/self/fd/3 --hold' 'Apptainer runtime parent|[s]tarter' '[s]quashfuse' \
     '[b]erth-start --job'; do
-    job n1 1
+    allocate_tasks n1 1
     first=$(space)
     victim=$(process "$it")
     on n1 root kill -KILL "$victim" || result FAIL "there is a process $it" "$first"
@@ -273,7 +266,7 @@ done
 
 # A process in another image gets the number of the container's first process, before the
 # process that keeps the container sees that this one has ended.
-job n1 1
+allocate_tasks n1 1
 life job -N1 -n1 "$A" true >/dev/null
 holder=$(process '[/]proc/self/fd/3 --hold')
 keeper=$(on n1 root pgrep -P "$(process '[b]erth-start --job')" | head -1)
@@ -295,7 +288,7 @@ equal "... and a step is in its own" a "$(life job -N1 -n1 "$A" cat /etc/berth-i
 end_jobs
 
 echo "# what happens to a job"
-job n1 1
+allocate_tasks n1 1
 first=$(space)
 life job -N1 -n1 "$A" sleep 100 >/dev/null 2>&1 &
 wait_for 30 has_processes n1 sleep 1
@@ -327,7 +320,7 @@ need_server() {
     [[ "$server $stepd" =~ ^[0-9]+\ [0-9]+$ ]] || { finish; exit 1; }
 }
 
-job n1 1
+allocate_tasks n1 1
 equal "lifetime step: the image" a "$(life step -Q -n1 "$A" cat /etc/berth-image)"
 try "... and no process stays" "$none" -- "${oldest[@]}"
 fds=$(life step -Q -n1 "$A" sh -c 'ls /proc/self/fd')
@@ -363,7 +356,7 @@ matches "it knows the extern step" '^slurmstepd: .*(extern|4294967292)' \
 end_jobs
 soon "it ends with the job" "$none" -- "${oldest[@]}"
 
-job n1 1
+allocate_tasks n1 1
 life job -Q -n1 "$A" true
 need_server "another job has a process of its own"
 on n1 root kill -KILL "$server"
@@ -390,7 +383,7 @@ try "... and with --container-writable a note says so without -v" \
 try "... without that process" "$none" -- "${oldest[@]}"
 end_jobs
 
-job n1 1
+allocate_tasks n1 1
 node_file n1 /tmp/squat.pl <<'PERL'
 use Socket;
 socket(my $socket, AF_UNIX, SOCK_SEQPACKET, 0);
@@ -411,10 +404,10 @@ on n1 root rm -f /tmp/squat.pl
 end_jobs
 
 echo "# the end of a job"
-job n1 2
+allocate_tasks n1 2
 live 2 --jobid="$job" --overlap --overcommit --container-lifetime=job -n2 "$A" sh -c \
     'echo ready; exec sleep 100'
-job n1 1
+allocate_tasks n1 1
 wait
 equal "another job of the user's, at once" a "$(life job -N1 -n1 "$A" cat /etc/berth-image)"
 end_jobs

@@ -376,6 +376,26 @@ live() {
     await live "$1" ready
 }
 
+# container_option_without_plugin: until the end Slurm's own --container is berth's on the hosts
+# $hosts, by the oci.conf that is installed, and the plugin is not loaded; sets stack, its file.
+container_option_without_plugin() {
+    local host shipped
+    stack=/etc/slurm/plugstack.conf.d/berth.conf
+    shipped=$(on n1 root bash -c \
+        'ls /usr/share/berth/oci.conf /usr/local/share/berth/oci.conf 2>/dev/null | head -n1')
+    for host in ${hosts//,/ }; do
+        spoil "$host" "cp $stack /tmp/berth.conf; : >$stack; cp $shipped /etc/slurm/oci.conf" \
+            "mv /tmp/berth.conf $stack; rm -f /etc/slurm/oci.conf"
+    done
+}
+
+# allocate_tasks NODES TASKS: a job of that many tasks on each node, in the place of the last one;
+# sets job.
+allocate_tasks() {
+    end_jobs
+    allocate -w "$1" --ntasks-per-node="$2" --overcommit
+}
+
 # allocate OPTION...: a job without a shell; sets job.
 allocate() {
     job=$(on login alice salloc --no-shell "$@" 2>&1 | sed -n 's/.*Granted job allocation //p')

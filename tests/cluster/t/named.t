@@ -12,12 +12,6 @@ need_images a b env entry noshell
 A=--container-image=/images/a.sif
 at_exit 'on login alice scancel -u alice'
 
-# named_job NODES TASKS: a job of that size, whose number is in $job then.
-named_job() {
-    end_jobs
-    allocate -w "$1" --ntasks-per-node="$2" --overcommit
-}
-
 # step_of OPTION... COMMAND...: a step of that job.
 step_of() {
     alice srun --jobid="$job" --overlap --overcommit "$@" 2>&1 </dev/null
@@ -41,7 +35,7 @@ while_runs() {
 }
 
 echo "# what stays"
-named_job n1,n2 2
+allocate_tasks n1,n2 2
 equal "the first step gives the image" "a a" \
     "$(step_of -N2 -n2 "$A" --container-name=work sh -c 'echo "$SLURM_PROCID" >/opt/mine; cat /etc/berth-image' | paste -sd' ')"
 equal "a later one finds it, on each node its own" "n1 0 n1 0 n2 1 n2 1" \
@@ -245,7 +239,7 @@ matches "what was written is in a directory" "berth-write.2001.n1" "$(on n1 root
 end_jobs
 soon "it goes with the job" "" "grep berth-write || true" -- srun -w n1 ls /tmp
 soon "... and so do all processes" 0 -- srun -w n1 sh -c 'pgrep -c -u alice -f "[b]erth-start --job" | cat'
-named_job n1 1
+allocate_tasks n1 1
 matches "a name of another job is not there" "no such container on this node" "$(step_on_n1 --container-name=work true)"
 
 end_jobs

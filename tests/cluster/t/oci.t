@@ -10,12 +10,7 @@
 
 need_images a b mpich
 hosts=login,$nodes
-stack=/etc/slurm/plugstack.conf.d/berth.conf
-shipped=$(on n1 root bash -c 'ls /usr/share/berth/oci.conf /usr/local/share/berth/oci.conf 2>/dev/null | head -n1')
-for host in ${hosts//,/ }; do
-    spoil "$host" "cp $stack /tmp/berth.conf; : >$stack; cp $shipped /etc/slurm/oci.conf" \
-        "mv /tmp/berth.conf $stack; rm -f /etc/slurm/oci.conf"
-done
+container_option_without_plugin
 LIMIT=60
 A=--container=/images/a.sif
 script count <<'END'

@@ -17,12 +17,7 @@ done
 need_images a b
 LIMIT=60
 hosts=login,$nodes
-stack=/etc/slurm/plugstack.conf.d/berth.conf
-shipped=$(on n1 root bash -c 'ls /usr/share/berth/oci.conf /usr/local/share/berth/oci.conf 2>/dev/null | head -n1')
-for host in ${hosts//,/ }; do
-    spoil "$host" "cp $stack /tmp/berth.conf; : >$stack; cp $shipped /etc/slurm/oci.conf" \
-        "mv /tmp/berth.conf $stack; rm -f /etc/slurm/oci.conf"
-done
+container_option_without_plugin
 
 # slurmrestd is not in the tree of the hosts: its programs are put on the login host.
 apt_download "$work" "$release" "$(release_mirror)" slurmrestd libhttp-parser2.9 >"$work/log" 2>&1 ||
