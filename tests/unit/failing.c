@@ -12,6 +12,7 @@
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *block, size_t size);
+void *__real_reallocarray(void *block, size_t count, size_t size);
 char *__real_strdup(const char *text);
 char *__real_strndup(const char *text, size_t most);
 int __real_vasprintf(char **ret, const char *format, va_list args)
@@ -20,6 +21,7 @@ int __real_vasprintf(char **ret, const char *format, va_list args)
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *block, size_t size);
+void *__wrap_reallocarray(void *block, size_t count, size_t size);
 char *__wrap_strdup(const char *text);
 char *__wrap_strndup(const char *text, size_t most);
 int __wrap_asprintf(char **ret, const char *format, ...)
@@ -68,6 +70,11 @@ void *__wrap_calloc(size_t count, size_t size)
 void *__wrap_realloc(void *block, size_t size)
 {
     return fails() ? NULL : __real_realloc(block, size);
+}
+
+void *__wrap_reallocarray(void *block, size_t count, size_t size)
+{
+    return fails() ? NULL : __real_reallocarray(block, count, size);
 }
 
 char *__wrap_strdup(const char *text)
