@@ -12,10 +12,8 @@ alice sh -c 'rm -rf v; mkdir v'
 on login alice bash -c 'cat >v/memory.c && gcc -D_GNU_SOURCE -static -o v/memory v/memory.c' \
     <"$here/memory.c" || exit 1
 # shellcheck disable=SC2154 # of lib.sh
-hosts=login,$nodes
 stack=/etc/slurm/plugstack.conf.d/berth.conf
-for host in ${hosts//,/ }; do spoil "$host" "cp $stack /tmp/berth.conf; : >$stack" \
-    "mv /tmp/berth.conf $stack"; done
+spoil "login,$nodes" "cp $stack /tmp/berth.conf; : >$stack" "mv /tmp/berth.conf $stack"
 LIMIT=60
 A="berth run --container-image=/images/a.sif"
 B="berth run --container-image=/images/b.sif"

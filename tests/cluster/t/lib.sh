@@ -82,7 +82,7 @@ at_end=() undo=()
 trap 'put_back; for it in "${at_end[@]}"; do eval "$it"; done; [[ -z $site_used ]] || site </dev/null; rm -rf "$work"' EXIT
 at_exit() { at_end+=("$1"); }
 
-# spoil HOST COMMAND BACK: root runs COMMAND there, and BACK when this is put_back.
+# spoil HOST[,HOST]... COMMAND BACK: root runs COMMAND there, and BACK when this is put_back.
 spoil() {
     undo+=("$1|$3")
     on "$1" root bash -c "$2"
@@ -376,18 +376,18 @@ live() {
     await live "$1" ready
 }
 
-# container_option_without_plugin: until the end Slurm's own --container is berth's on the hosts
-# $hosts, by the oci.conf that is installed, and the plugin is not loaded; sets stack, its file.
+# container_option_without_plugin: until the end Slurm's own --container is berth's on all hosts,
+# by the oci.conf that is installed, and the plugin is not loaded; sets stack, its file.
 container_option_without_plugin() {
-    local host shipped
+    local shipped
     stack=/etc/slurm/plugstack.conf.d/berth.conf
     shipped=$(on n1 root bash -c \
         'ls /usr/share/berth/oci.conf /usr/local/share/berth/oci.conf 2>/dev/null | head -n1')
-    for host in ${hosts//,/ }; do
-        spoil "$host" "cp $stack /tmp/berth.conf; : >$stack; cp $shipped /etc/slurm/oci.conf" \
-            "mv /tmp/berth.conf $stack; rm -f /etc/slurm/oci.conf"
-    done
+    spoil "login,$nodes" "cp $stack /tmp/berth.conf; : >$stack; cp $shipped /etc/slurm/oci.conf" \
+        "mv /tmp/berth.conf $stack; rm -f /etc/slurm/oci.conf"
 }
+# container_option_with_plugin: after that, both.
+container_option_with_plugin() { on "login,$nodes" root cp /tmp/berth.conf "$stack"; }
 
 # allocate_tasks NODES TASKS: a job of that many tasks on each node, in the place of the last one;
 # sets job.

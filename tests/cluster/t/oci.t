@@ -9,7 +9,6 @@
 . "$(dirname "$0")/lib.sh"
 
 need_images a b mpich
-hosts=login,$nodes
 container_option_without_plugin
 LIMIT=60
 A=--container=/images/a.sif
@@ -130,7 +129,7 @@ wait_for 30 has_no_job
 soon "nothing is left in SlurmdSpoolDir" "" -- spooled
 
 # With the plugin.
-for host in ${hosts//,/ }; do on "$host" root cp /tmp/berth.conf "$stack"; done
+container_option_with_plugin
 equal "with the plugin: a container per node" $'4 a\n4 a' "$(in_containers srun -Q -N2 -n8 --ntasks-per-node=4 $A ./count)"
 try "... and its options" "$on_host" "$ranks" -- srun -N2 -n4 --mpi=pmi2 --container=/images/mpich.sif --mpi-bind mpiring
 try "... each component has its own image, or none" $'a\nb\nhost' 'sort' -- \

@@ -16,7 +16,6 @@ done
 
 need_images a b
 LIMIT=60
-hosts=login,$nodes
 container_option_without_plugin
 
 # slurmrestd is not in the tree of the hosts: its programs are put on the login host.
@@ -69,7 +68,7 @@ matches "a site that allows other images" "$A': this site does not allow it; it 
     "$(rest_submitted '' $A <<<'#!/bin/sh')"
 site </dev/null
 
-for host in ${hosts//,/ }; do on "$host" root cp /tmp/berth.conf "$stack"; done
+container_option_with_plugin
 equal "with the plugin: the script, its steps, and one in another image" "a a b" "$(rest_submitted '' $A <<'END'
 #!/bin/sh
 echo $(cat /etc/berth-image) $(srun -Q cat /etc/berth-image) \
