@@ -19,6 +19,12 @@ void berth_buf_puts(struct berth_buf *buf, const char *text);
 void berth_buf_addf(struct berth_buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Returns the text, "" before the first byte. It belongs to BUF, until that changes. */
+static inline const char *berth_buf_text(const struct berth_buf *buf)
+{
+    return buf->text ? buf->text : "";
+}
+
 /* Append an optional part of a sentence: BEFORE, TEXT and AFTER; nothing if TEXT is
  * NULL or empty. */
 void berth_buf_part(struct berth_buf *buf, const char *before, const char *text,

@@ -6,7 +6,19 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Compares the starts and ends of strings. */
+/* Compares the starts and ends of strings, and picks words of sentences. */
+
+/* Returns the ending of a noun after COUNT: "1 image", "2 images". */
+static inline const char *berth_text_plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+/* Returns BYTES in megabytes (10^6 bytes), rounded. */
+static inline long long berth_text_megabytes(long long bytes)
+{
+    return (bytes + 500000) / 1000000;
+}
 
 static inline bool berth_text_starts(const char *text, const char *start)
 {

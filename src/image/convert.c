@@ -470,6 +470,6 @@ int berth_convert(const struct berth_pull *pull, const struct berth_cache *cache
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
         return refuse(&work, runtime, status, err);
     berth_progress_end(&work.progress, "pulled '%s' (%lld MB)", pull->uri,
-                       (measure(part, 1) + 500000) / 1000000);
+                       berth_text_megabytes(measure(part, 1)));
     return 0;
 }

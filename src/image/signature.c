@@ -126,7 +126,7 @@ enum { MOST = 1 << 20 };
 static int check_answer(struct berth_ran *ran, const struct berth_strvec *fingerprints,
                         struct berth_err *err)
 {
-    if (berth_signers_check(ran->out.text ? ran->out.text : "", fingerprints, err) < 0)
+    if (berth_signers_check(berth_buf_text(&ran->out), fingerprints, err) < 0)
         return -1;
     return ran->status == 0 ? 0 : refuse_answer(berth_ran_last_line(ran), err);
 }

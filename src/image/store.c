@@ -180,7 +180,7 @@ int berth_store_hash(const char *path, char ret[BERTH_URI_DIGEST],
 
     if (berth_run(&hash, &ran, err) < 0)
         return -1;
-    berth_buf_addf(&text, "sha256:%s", ran.out.text ? ran.out.text : "");
+    berth_buf_addf(&text, "sha256:%s", berth_buf_text(&ran.out));
     if (!text.failed && berth_uri_digest(text.text, ret))
         return 0;
     errno = EIO;

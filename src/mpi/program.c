@@ -326,7 +326,7 @@ int berth_mpi_refuse_static(const char *path, const char *with, struct berth_err
                          "'%s' is linked statically%s, so no library of the host "
                          "reaches it; link it with shared libraries, name the program "
                          "that it starts, or " BERTH_RULES_HYBRID,
-                         path, mpi.text ? mpi.text : "");
+                         path, berth_buf_text(&mpi));
 }
 
 int berth_mpi_check_program(const struct berth_mpi_program *program,

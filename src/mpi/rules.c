@@ -267,7 +267,7 @@ static int judge_symbols(struct berth_mpi_cause *cause)
         "the host's %s lacks %zu of the %zu MPI symbols that the program needs "
         "(%s); " BERTH_RULES_HYBRID
         ", or a profile with another release (--mpi-bind=NAME)",
-        cause->host_name, missing, needs->count, names.text ? names.text : "");
+        cause->host_name, missing, needs->count, berth_buf_text(&names));
 }
 
 static int judge_sizes(struct berth_mpi_cause *cause)

@@ -10,6 +10,7 @@
 
 #include "base/environ.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "request/option.h"
 
 /* Bytes of the longest text; a longer one is cut. Slurm prints a line of up to 1024
@@ -65,7 +66,7 @@ static void push_part(const char *text, const char *before, const char *more,
 /* "4 tasks" */
 static void say_count(unsigned int count, const char *what, struct berth_buf *line)
 {
-    berth_buf_addf(line, " %u %s%s", count, what, count == 1 ? "" : "s");
+    berth_buf_addf(line, " %u %s%s", count, what, berth_text_plural(count));
 }
 
 /* With --multi-prog: "ranks 0-3: 4 tasks run" */
@@ -118,7 +119,7 @@ static void put_first_line(const struct berth_explain *explain, struct berth_jso
     } else {
         berth_buf_puts(&line, " without a container");
     }
-    berth_json_linef(out, "%s", line.text ? line.text : "");
+    berth_json_linef(out, "%s", berth_buf_text(&line));
     out->text.failed |= line.failed;
 }
 

@@ -103,7 +103,7 @@ static void put_runtime(const struct berth_explain *explain, struct berth_json *
         BERTH_BUF struct berth_buf word = {0};
 
         berth_buf_word(&word, explain->words.items[i]);
-        berth_json_linef(out, "  argument: %s", word.text ? word.text : "");
+        berth_json_linef(out, "  argument: %s", berth_buf_text(&word));
         out->text.failed |= word.failed;
     }
     berth_json_end(out);

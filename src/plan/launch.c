@@ -196,7 +196,7 @@ int berth_launch_binds(const struct berth_launch *launch, char *const *environme
 
         if (berth_mountrules_cut(*environment, launch->directory, has_mount, &plan,
                                  &text))
-            berth_strvec_push(ret, text.text ? text.text : "");
+            berth_strvec_push(ret, berth_buf_text(&text));
         ret->failed |= text.failed;
     }
     return berth_err_oom_if(ret->failed, err);
@@ -485,7 +485,7 @@ void berth_launch_hold(const struct berth_request *request, const char *init, in
     berth_strvec_pushf(argv, "%d", ready);
     berth_strvec_pushf(argv, "%d", inner);
     berth_launch_made_by(request, &made_by);
-    berth_strvec_push(argv, made_by.text ? made_by.text : "");
+    berth_strvec_push(argv, berth_buf_text(&made_by));
     argv->failed |= made_by.failed;
 }
 

@@ -217,7 +217,7 @@ static void add_sentence(const char *option, const char *const values[SOURCES],
         last = i;
     }
     if (last > 0)
-        berth_strvec_pushf(ret, "--%s: %s", option, text.text ? text.text : "");
+        berth_strvec_pushf(ret, "--%s: %s", option, berth_buf_text(&text));
     ret->failed |= text.failed;
 }
 

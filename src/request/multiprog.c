@@ -133,7 +133,7 @@ static void add_letters(struct argument *argument, const char *letters, size_t c
 static void end_argument(struct argument *argument, struct berth_strvec *ret)
 {
     if (argument->is_begun)
-        berth_strvec_push(ret, argument->text.text ? argument->text.text : "");
+        berth_strvec_push(ret, berth_buf_text(&argument->text));
     ret->failed |= argument->text.failed;
     berth_buf_fini(&argument->text);
     *argument = (struct argument){0};

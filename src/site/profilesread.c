@@ -35,8 +35,7 @@ static int read_file(const char *path, uid_t owner, struct berth_profile_set *se
         berth_strvec_push(faults, why.text);
         return berth_err_oom_if(faults->failed, err);
     }
-    return berth_profile_read(path, buf.text ? buf.text : "", buf.used, set, faults,
-                              err);
+    return berth_profile_read(path, berth_buf_text(&buf), buf.used, set, faults, err);
 }
 
 /* Append to RET the paths of the profiles in DIRECTORY, in the order of their names.

@@ -54,8 +54,7 @@ int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
         berth_strvec_push(faults, why.text);
         return berth_err_oom_if(faults->failed, err);
     }
-    if (berth_site_parse(place, buf.text ? buf.text : "", buf.used, ret, faults, err) <
-        0)
+    if (berth_site_parse(place, berth_buf_text(&buf), buf.used, ret, faults, err) < 0)
         return -1;
     if (faults->failed)
         return berth_err_oom(err);

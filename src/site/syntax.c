@@ -95,7 +95,7 @@ static int explain(const struct reading *reading, struct berth_err *err)
         berth_err_set(err, "a tab in the indentation; YAML wants blanks there");
     else
         berth_err_set(err, "not YAML: %s%s; check indentation, quotes and colons",
-                      problem, context.text ? context.text : "");
+                      problem, berth_buf_text(&context));
     return at(reading, (unsigned int)line, err);
 }
 

@@ -28,7 +28,7 @@ static int load_file(const char *name, struct berth_multiprog *ret,
         return berth_err_set(err, "%s", strerror(errno));
     if (text.failed)
         return berth_err_oom(err);
-    return berth_multiprog_read(text.text ? text.text : "", ret, err);
+    return berth_multiprog_read(berth_buf_text(&text), ret, err);
 }
 
 static int at_file(const char *name, struct berth_err *err)

@@ -15,6 +15,15 @@ TEST(a_failed_text_takes_nothing_more)
     ck_assert_str_eq(buf.text, "kept");
 }
 
+TEST(a_text_is_there_before_its_first_byte)
+{
+    BERTH_BUF struct berth_buf buf = {0};
+
+    ck_assert_str_eq(berth_buf_text(&buf), "");
+    berth_buf_puts(&buf, "kept");
+    ck_assert_str_eq(berth_buf_text(&buf), "kept");
+}
+
 static const struct {
     const char *word, *shell;
 } words[] = {
