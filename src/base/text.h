@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Compares the starts and ends of strings, and picks words of sentences. */
+/* Compares strings, finds their parts, and picks words of sentences. */
 
 /* Returns the ending of a noun after COUNT: "1 image", "2 images". */
 static inline const char *berth_text_plural(size_t count)
@@ -76,4 +76,41 @@ static inline const char *berth_text_base(const char *path)
     const char *slash = strrchr(path, '/');
 
     return slash ? slash + 1 : path;
+}
+
+/* Returns TEXT, or OTHER if TEXT is NULL. */
+static inline const char *berth_text_or(const char *text, const char *other)
+{
+    if (text)
+        return text;
+    return other;
+}
+
+/* Returns TEXT; NULL: it is NULL or empty. A variable that is set to nothing counts as
+ * one that is not set. */
+static inline const char *berth_text_given(const char *text)
+{
+    if (text && *text)
+        return text;
+    return NULL;
+}
+
+/* Returns what is after the first MARK in TEXT; NULL: it has none. */
+static inline const char *berth_text_after(const char *text, char mark)
+{
+    const char *found = strchr(text, mark);
+
+    if (!found)
+        return NULL;
+    return found + 1;
+}
+
+/* Returns the line after the one at TEXT; "": that is the last one. */
+static inline const char *berth_text_next_line(const char *text)
+{
+    const char *end = strchrnul(text, '\n');
+
+    if (*end == '\n')
+        end++;
+    return end;
 }
