@@ -105,7 +105,6 @@ static bool is_over_image(const struct berth_hostenv *outside, const char *varia
 {
     const char *was = berth_environ_value(outside->task, variable);
     const char *made = berth_environ_value(outside->container, variable);
-
     bool image_sets = made && (!was || strcmp(was, made) != 0);
 
     if (is_of_task(variable) || is_option(variable) || is_same(made, variable))
@@ -115,22 +114,35 @@ static bool is_over_image(const struct berth_hostenv *outside, const char *varia
     return is_of_image(variable) || image_sets;
 }
 
+/* The directory of commands of this container, which berth has appended to its PATH,
+ * with the colon before it; NULL: the container has no commands. */
+static const char *find_commands(const struct berth_hostenv *outside)
+{
+    const char *path = berth_environ_value(outside->container, "PATH");
+    const char *last = NULL;
+
+    if (path)
+        last = strrchr(path, ':');
+    if (last && berth_text_starts(last, BERTH_OUTSIDE_PATH))
+        return last;
+    return NULL;
+}
+
 /* Append VARIABLE; PATH without the directory of commands of this container. */
 static void push_over(const struct berth_hostenv *outside, const char *variable,
                       struct berth_strvec *ret)
 {
-    const char *made = berth_environ_value(outside->container, variable);
-    const char *last = made ? strrchr(made, ':') : NULL; /* of the container's PATH */
-    bool has_commands = last && berth_text_starts(last, BERTH_OUTSIDE_PATH);
+    const char *commands = find_commands(outside);
     const char *at = NULL;
 
-    if (has_commands && berth_text_starts(variable, "PATH="))
-        at = strstr(variable, last);
-    if (at)
-        berth_strvec_pushf(ret, "%.*s%s", (int)(at - variable), variable,
-                           at + strlen(last));
-    else
+    if (commands && berth_text_starts(variable, "PATH="))
+        at = strstr(variable, commands);
+    if (!at) {
         berth_strvec_push(ret, variable);
+        return;
+    }
+    berth_strvec_pushf(ret, "%.*s%s", (int)(at - variable), variable,
+                       at + strlen(commands));
 }
 
 bool berth_hostenv_has_image(char *const *command)
@@ -165,12 +177,15 @@ static int find_defaults(const struct berth_hostenv *outside, struct berth_table
 static int change_defaults(const struct berth_hostenv *outside,
                            struct berth_request *request, struct berth_err *err)
 {
-    free(request->workdir);
-    request->workdir = outside->workdir ? strdup(outside->workdir) : NULL;
-    if (berth_request_starts_mpirun(request)) {
-        free(request->mpi);
-        request->mpi = NULL;
+    free(berth_steal(&request->workdir));
+    if (outside->workdir) {
+        request->workdir = strdup(outside->workdir);
+        if (!request->workdir)
+            return berth_err_oom(err);
     }
+    if (berth_request_starts_mpirun(request))
+        free(berth_steal(&request->mpi));
+
     /* With an image of its own, the new step has that image's variables. */
     if (outside->program && !berth_hostenv_has_image(outside->command))
         for (char *const *it = outside->program; *it; it++)
@@ -220,7 +235,6 @@ static void push_container(const struct berth_hostenv *outside,
                            struct berth_strvec *ret)
 {
     const char *image = berth_environ_value(outside->task, BERTH_BUNDLE_VARIABLE);
-
     const bool is_srun = strcmp(*outside->command, "srun") == 0;
 
     if (!outside->is_script || !image || !is_srun)

@@ -68,13 +68,16 @@ static bool is_shared(const struct berth_hostfiles *files, char *path)
 static bool is_value_shared(const struct berth_hostfiles *files, const char *value)
 {
     BERTH_FREE char *path = strdup(value);
-    char *percent = path ? strchr(path, '%') : NULL;
+    char *percent;
 
+    if (!path)
+        return false;
+    percent = strchr(path, '%');
     if (percent) {
-        percent[1] = '\0';
+        percent[1] = '\0'; /* what srun puts there may have a slash */
         cut(path);
     }
-    return path && is_shared(files, path);
+    return is_shared(files, path);
 }
 
 /* Returns a directory of ENVIRONMENT that the program and the host share, or NULL. */
@@ -106,16 +109,17 @@ static int refuse(const struct berth_hostfiles *files, const char *option,
                          option, path, place);
 }
 
-/* A variable that TASK has, too, is the host's. */
+/* A variable that the task has with the same value is the host's. */
 static int check_variables(const struct berth_hostfiles *files,
                            char *const *environment, struct berth_err *err)
 {
     for (size_t i = 0; i < sizeof(variables) / sizeof(variables[0]); i++) {
         const char *path = berth_environ_value(environment, variables[i]);
         const char *host = berth_environ_value(files->task, variables[i]);
-        bool is_of_host = path && host && strcmp(path, host) == 0;
 
-        if (!path || is_of_host || is_task(path) || is_stream(path))
+        if (!path || is_task(path) || is_stream(path))
+            continue;
+        if (host && strcmp(path, host) == 0)
             continue;
         if (!is_value_shared(files, path))
             return refuse(files, variables[i], path, environment, err);

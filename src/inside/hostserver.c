@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,6 @@
 #include <sys/random.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,6 +21,8 @@
 #include "base/detach.h"
 #include "base/environ.h"
 #include "base/run.h"
+#include "base/text.h"
+#include "ipc/address.h"
 #include "ipc/message.h"
 #include "ipc/peer.h"
 #include "inside/hostenv.h"
@@ -50,17 +50,17 @@ struct command {
     pid_t pid;
 };
 
+/* Returns a socket that listens at a name that the kernel has chosen; -1: there is
+ * none. */
 static int open_socket(void)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-    /* without a name, the kernel chooses a free one */
-    if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(sa_family_t)) == 0 &&
-        listen(fd, SOMAXCONN) == 0)
+    if (fd < 0)
+        return -1;
+    if (berth_peer_name(fd) == 0 && listen(fd, SOMAXCONN) == 0)
         return fd;
-    if (fd >= 0)
-        close(fd);
+    close(fd);
     return -1;
 }
 
@@ -99,21 +99,18 @@ void berth_hostcommand_open(const struct berth_launch *launch,
 void berth_hostcommand_list(const struct berth_hostcommand *hostcommand, pid_t holder,
                             char *const *environment, struct berth_strvec *ret)
 {
-    struct sockaddr_un address = {0};
-    socklen_t length = sizeof(address);
-    const char *path;
+    const char *path = berth_environ_value(environment, "PATH");
+    struct berth_address address;
 
-    if (hostcommand->socket < 0 ||
-        getsockname(hostcommand->socket, (struct sockaddr *)&address, &length) < 0)
+    if (hostcommand->socket < 0 || berth_address_of(hostcommand->socket, &address) < 0)
         return;
-    length -= offsetof(struct sockaddr_un, sun_path) + 1;
-    path = berth_environ_value(environment, "PATH");
     berth_strvec_pushf(ret, "PATH=%s:" BERTH_PROGRAM_DIRECTORY,
-                       path ? path : BERTH_PROGRAM_PATH, holder, BERTH_START_PROGRAMS);
+                       berth_text_or(path, BERTH_PROGRAM_PATH), holder,
+                       BERTH_START_PROGRAMS);
     berth_strvec_pushf(ret, BERTH_OUTSIDE_PLACE "=" BERTH_PROGRAM_DIRECTORY, holder,
                        BERTH_START_PROGRAMS);
-    berth_strvec_pushf(ret, BERTH_OUTSIDE_VARIABLE "=%.*s.%s", (int)length,
-                       address.sun_path + 1, hostcommand->token);
+    berth_strvec_pushf(ret, BERTH_OUTSIDE_VARIABLE "=%s.%s",
+                       berth_address_text(&address), hostcommand->token);
 }
 
 /* Send an answer of inside/hostcommand.h. The program may have ended. */
@@ -165,8 +162,12 @@ static int receive_question(struct command *command)
 /* May NAME be run? Yes, if the directory of commands of the container has it. */
 static bool is_offered(const struct berth_hostcommand *offer, const char *name)
 {
-    return *name && *name != '.' && !strchr(name, '/') &&
-           faccessat(offer->programs, name, X_OK, 0) == 0;
+    bool is_path = strchr(name, '/');
+
+    /* no way out of the directory, and not the directory itself */
+    if (!*name || *name == '.' || is_path)
+        return false;
+    return faccessat(offer->programs, name, X_OK, 0) == 0;
 }
 
 static int open_children(void)
@@ -200,8 +201,9 @@ static int look_inside(int channel, void *data)
         return EXIT_FAILURE;
     if (stat(file->path, &status) < 0)
         return EXIT_FAILURE;
-    return send(channel, &status, sizeof(status), MSG_NOSIGNAL) < 0 ? EXIT_FAILURE
-                                                                    : EXIT_SUCCESS;
+    if (send(channel, &status, sizeof(status), MSG_NOSIGNAL) < 0)
+        return EXIT_FAILURE;
+    return EXIT_SUCCESS;
 }
 
 /* stat(2) as the program that asks. */
@@ -223,28 +225,17 @@ static int look(const void *data, const char *path, struct stat *ret)
     close(answer.fd);
     kill(child, SIGKILL);
     berth_run_wait(child);
-    return is_there ? 0 : -1;
+    if (!is_there)
+        return -1;
+    return 0;
 }
 
-static int prepare(struct command *command, struct berth_err *err)
+/* Find the command on this host. */
+static int find_program(struct command *command, struct berth_err *err)
 {
     const struct berth_launch *launch = command->offer->launch;
-    char **words = command->question.words.items;
-    const char *name = words[BERTH_HOSTCOMMAND_NAME];
-    const char *directory = words[BERTH_HOSTCOMMAND_DIRECTORY];
-    struct berth_hostenv outside = {.task = launch->environment,
-                                    .container = command->offer->container.items,
-                                    .program = command->question.environment.items,
-                                    .request = launch->order->asked.image
-                                                   ? &launch->order->asked
-                                                   : &launch->order->request,
-                                    .command = words + BERTH_HOSTCOMMAND_NAME,
-                                    .is_script = launch->order->script};
-    const struct berth_hostfiles files = {look, command, launch->environment};
+    const char *name = command->question.words.items[BERTH_HOSTCOMMAND_NAME];
 
-    command->children = open_children();
-    if (command->children < 0)
-        return berth_err_spent(err, errno);
     if (!is_offered(command->offer, name))
         return berth_err_set(err, "this site offers no such command in a container; "
                                   "run it on the host");
@@ -254,18 +245,65 @@ static int prepare(struct command *command, struct berth_err *err)
         return berth_err_set(err,
                              "the node has no such command; ask the administrators "
                              "to install it there");
-    if (chdir(directory) < 0) {
-        if (strcmp(name, "srun") != 0 || berth_hostenv_has_image(outside.command))
-            return berth_err_set(err,
-                                 "the working directory '%s' is not on the host: %s; "
-                                 "change to one that is",
-                                 directory, strerror(errno));
-        /* A step in the image may have it all the same; srun itself runs elsewhere. */
-        outside.workdir = directory;
-        directory = "/";
-        if (launch->directory && chdir(launch->directory) == 0)
-            directory = launch->directory;
-    }
+    return 0;
+}
+
+/* Change to the working directory of the program. Where the host does not have it, a
+ * step in the image may have it all the same: then srun itself runs elsewhere, and
+ * OUTSIDE gets the directory. Returns 0 with the directory of the command, or -1 with a
+ * sentence in ERR. */
+static int change_directory(const struct command *command,
+                            struct berth_hostenv *outside, const char **ret_directory,
+                            struct berth_err *err)
+{
+    const struct berth_launch *launch = command->offer->launch;
+    const char *directory = command->question.words.items[BERTH_HOSTCOMMAND_DIRECTORY];
+    bool is_srun = strcmp(outside->command[0], "srun") == 0;
+
+    *ret_directory = directory;
+    if (chdir(directory) == 0)
+        return 0;
+    if (!is_srun || berth_hostenv_has_image(outside->command))
+        return berth_err_set(err,
+                             "the working directory '%s' is not on the host: %s; "
+                             "change to one that is",
+                             directory, strerror(errno));
+
+    outside->workdir = directory;
+    *ret_directory = "/";
+    if (launch->directory && chdir(launch->directory) == 0)
+        *ret_directory = launch->directory;
+    return 0;
+}
+
+/* The request of the step: as the user asked, where the site has changed it. */
+static const struct berth_request *request_of(const struct berth_order *order)
+{
+    if (order->asked.image)
+        return &order->asked;
+    return &order->request;
+}
+
+static int prepare(struct command *command, struct berth_err *err)
+{
+    const struct berth_launch *launch = command->offer->launch;
+    struct berth_hostenv outside = {.task = launch->environment,
+                                    .container = command->offer->container.items,
+                                    .program = command->question.environment.items,
+                                    .request = request_of(launch->order),
+                                    .command = command->question.words.items +
+                                               BERTH_HOSTCOMMAND_NAME,
+                                    .is_script = launch->order->script};
+    const struct berth_hostfiles files = {look, command, launch->environment};
+    const char *directory;
+
+    command->children = open_children();
+    if (command->children < 0)
+        return berth_err_spent(err, errno);
+    if (find_program(command, err) < 0 ||
+        change_directory(command, &outside, &directory, err) < 0)
+        return -1;
+
     berth_strvec_pushf(&command->environment, "PWD=%s", directory);
     if (berth_hostenv_environment(&outside, &command->environment, err) < 0)
         return -1;
@@ -316,18 +354,23 @@ static int await(const struct command *command)
     enum { PATIENCE_MS = 60000 };
     struct pollfd fds[] = {{.fd = command->socket, .events = POLLIN},
                            {.fd = command->children, .events = POLLIN}};
+    int patience = -1; /* as long as the program runs */
     struct signalfd_siginfo info;
     int status;
 
     while (waitpid(command->pid, &status, WNOHANG) == 0) {
-        int count = poll(fds, 2, fds[0].fd < 0 ? PATIENCE_MS : -1);
+        int count = poll(fds, 2, patience);
 
         if (count == 0)
             kill(command->pid, SIGKILL);
-        if (count > 0 && fds[1].revents)
+        if (count <= 0)
+            continue;
+        if (fds[1].revents)
             (void)!read(command->children, &info, sizeof(info));
-        if (count > 0 && fds[0].revents && !forward(command))
+        if (fds[0].revents && !forward(command)) {
             fds[0].fd = -1;
+            patience = PATIENCE_MS;
+        }
     }
     return status;
 }
@@ -395,15 +438,21 @@ static int serve(void *data)
 {
     enum { AGAIN_MS = 1000 };
     const struct berth_hostcommand *offer = data;
-    struct pollfd fds[] = {{.fd = offer->socket}, {.fd = open_children()}};
+    struct pollfd fds[] = {{.fd = offer->socket},
+                           {.fd = open_children(), .events = POLLIN}};
     struct signalfd_siginfo info;
+    int most = -1;
     int count = 0;
-    int ready;
 
+    if (fds[1].fd < 0)
+        most = AGAIN_MS;
     for (;;) {
-        fds[0].events = count < COMMANDS_MAX ? POLLIN : 0;
-        fds[1].events = POLLIN;
-        ready = poll(fds, 2, fds[1].fd < 0 ? AGAIN_MS : -1);
+        int ready;
+
+        fds[0].events = 0; /* at the limit, programs wait in the queue of the socket */
+        if (count < COMMANDS_MAX)
+            fds[0].events = POLLIN;
+        ready = poll(fds, 2, most);
         if (ready < 0 && errno != EINTR)
             return EXIT_FAILURE; /* the next program starts another server */
         if (ready < 0)

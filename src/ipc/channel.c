@@ -69,9 +69,10 @@ int berth_channel_send_result(int end, const struct berth_buf *bytes,
     if (bytes->failed)
         return berth_err_oom(err);
     for (size_t at = 0; at < bytes->used; at += MOST) {
-        size_t left = bytes->used - at;
-        size_t count = left < MOST ? left : MOST;
+        size_t count = bytes->used - at;
 
+        if (count > MOST)
+            count = MOST;
         if (send_bytes(end, BERTH_CHANNEL_RESULT, bytes->text + at, count, err) < 0)
             return -1;
     }

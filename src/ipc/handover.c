@@ -48,7 +48,9 @@ int berth_handover_write(const struct berth_strvec *words, char *const *environm
 /* Read the COUNT bytes at OFFSET of FD. Returns 0, or -1: it has fewer. */
 static int read_exactly(int fd, void *bytes, size_t count, off_t offset)
 {
-    return pread(fd, bytes, count, offset) == (ssize_t)count ? 0 : -1;
+    if (pread(fd, bytes, count, offset) != (ssize_t)count)
+        return -1;
+    return 0;
 }
 
 /* Split the TEXT after HEAD into *RET. */

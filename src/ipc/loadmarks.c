@@ -84,12 +84,12 @@ void berth_loadmarks_each(int marks,
                           void *data)
 {
     BERTH_CLOSEDIR DIR *directory = berth_tree_list(marks, ".");
-    const struct dirent *entry = directory ? readdir(directory) : NULL;
+    const struct dirent *entry;
 
-    while (entry) {
+    if (!directory)
+        return;
+    for (entry = readdir(directory); entry; entry = readdir(directory))
         read_mark(marks, entry->d_name, function, data);
-        entry = readdir(directory);
-    }
 }
 
 static bool has(int marks, const char *start, unsigned int number, const char *stage)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,7 +35,9 @@ static int send_with(int socket, const struct berth_message *message, int flags)
         part->cmsg_len = CMSG_LEN(size);
         memcpy(CMSG_DATA(part), message->fds, size);
     }
-    return sendmsg(socket, &sent, MSG_NOSIGNAL | flags) < 0 ? -1 : 0;
+    if (sendmsg(socket, &sent, MSG_NOSIGNAL | flags) < 0)
+        return -1;
+    return 0;
 }
 
 int berth_message_send(int socket, const struct berth_message *message)
@@ -106,16 +109,22 @@ int berth_message_send_fds(int socket, int kind, const int fds[], size_t count)
 
 int berth_message_send_fd(int socket, int kind, int fd)
 {
-    return berth_message_send_fds(socket, kind, &fd, fd >= 0 ? 1 : 0);
+    if (fd < 0)
+        return berth_message_send_fds(socket, kind, NULL, 0);
+    return berth_message_send_fds(socket, kind, &fd, 1);
 }
 
 int berth_message_send_words(int socket, int kind, const struct berth_strvec *words)
 {
     static char *const nothing[] = {NULL};
-    BERTH_CLOSE int fd =
-        words->failed ? -1 : berth_handover_write(words, nothing, NULL);
+    BERTH_CLOSE int fd = -1;
 
-    return fd < 0 ? -1 : berth_message_send_fd(socket, kind, fd);
+    if (words->failed)
+        return -1;
+    fd = berth_handover_write(words, nothing, NULL);
+    if (fd < 0)
+        return -1;
+    return berth_message_send_fd(socket, kind, fd);
 }
 
 int berth_message_receive_fds(int socket, int ret_fds[], size_t count)
@@ -130,15 +139,21 @@ int berth_message_receive_fd(int socket, int *ret_fd)
     return berth_message_receive_fds(socket, ret_fd, 1);
 }
 
-/* A descriptor with seals is memory, from which a read does not block. */
-int berth_message_read_handover(int fd, struct berth_handover *ret)
+/* Is FD memory, from which a read does not block, as a handover is? A descriptor of a
+ * pipe or of a file system that does not answer would stop this process. */
+static bool is_memory(int fd)
 {
     enum { MOST = 16 << 20 }; /* words are few; an environment may be long */
     struct stat status;
 
-    if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-        fcntl(fd, F_GET_SEALS) >= 0 && status.st_size <= MOST &&
-        berth_handover_read(fd, ret) == 0)
+    if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) || status.st_size > MOST)
+        return false;
+    return fcntl(fd, F_GET_SEALS) >= 0; /* no other file has seals */
+}
+
+int berth_message_read_handover(int fd, struct berth_handover *ret)
+{
+    if (is_memory(fd) && berth_handover_read(fd, ret) == 0)
         return 0;
     close(fd);
     return -1;

@@ -20,6 +20,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/tree.h"
 
 #ifndef SO_PEERPIDFD
 #define SO_PEERPIDFD 77 /* Linux 6.5 */
@@ -92,7 +93,8 @@ static void look_at(const struct nlmsghdr *message, struct listing *listing)
 
 static int ask_for_sockets(int diag, bool is_listener)
 {
-    enum { LISTENS = 1 << 10 }; /* TCP_LISTEN of the kernel */
+    const uint32_t listens = 1 << 10; /* TCP_LISTEN of the kernel */
+    const uint32_t states = is_listener ? listens : ~listens;
     const struct {
         struct nlmsghdr header;
         struct unix_diag_req question;
@@ -101,11 +103,23 @@ static int ask_for_sockets(int diag, bool is_listener)
                    .nlmsg_type = SOCK_DIAG_BY_FAMILY,
                    .nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP},
         .question = {.sdiag_family = AF_UNIX,
-                     .udiag_states = is_listener ? LISTENS : ~(uint32_t)LISTENS,
+                     .udiag_states = states,
                      .udiag_show = UDIAG_SHOW_NAME},
     };
 
-    return send(diag, &message, sizeof(message), 0) == sizeof(message) ? 0 : -1;
+    if (send(diag, &message, sizeof(message), 0) != sizeof(message))
+        return -1;
+    return 0;
+}
+
+/* The result of the list, in its last MESSAGE: 0, or -1. */
+static int result_of(const struct nlmsghdr *message)
+{
+    const int *error = NLMSG_DATA(message);
+
+    if (*error < 0)
+        return -1;
+    return 0;
 }
 
 /* List the sockets. Returns 0; -1: the kernel cannot, or the list has changed so that
@@ -131,7 +145,7 @@ static int list_sockets(bool is_listener, struct listing *listing)
             return -1;
         for (; NLMSG_OK(message, (size_t)got); message = NLMSG_NEXT(message, got)) {
             if (message->nlmsg_type == NLMSG_DONE)
-                return *(const int *)NLMSG_DATA(message) < 0 ? -1 : 0;
+                return result_of(message);
             if (message->nlmsg_type != SOCK_DIAG_BY_FAMILY)
                 return -1;
             look_at(message, listing);
@@ -148,6 +162,7 @@ static int find_inode_in_text(const char *name, bool is_listener,
     enum { MOST = 64 << 20, LISTENS = 1 << 16 }; /* __SO_ACCEPTCON of the kernel */
     BERTH_BUF struct berth_buf text = {0};
     char *rest, *line;
+    unsigned long found = 0;
     int count = 0;
 
     if (berth_fd_read_path("/proc/net/unix", MOST, &text) < 0)
@@ -168,27 +183,33 @@ static int find_inode_in_text(const char *name, bool is_listener,
             continue;
         if (line[used] != ' ' || strcmp(line + used + 1, name) != 0)
             continue;
-        *ret_inode = inode;
+        found = inode;
         count++;
     }
-    return count == 1 ? 0 : -1;
+    if (count != 1)
+        return -1;
+    *ret_inode = found;
+    return 0;
 }
 
-/* Find the inode of the socket at ADDRESS, whose name has LENGTH bytes. Returns 0, or
- * -1.
- */
-static int find_inode(const struct sockaddr_un *address, size_t length,
-                      bool is_listener, unsigned long *ret_inode)
+/* Find the inode of the socket at ADDRESS. Returns 0, or -1. */
+static int find_inode(const struct berth_address *address, bool is_listener,
+                      unsigned long *ret_inode)
 {
-    char name[sizeof(address->sun_path) + 1] = "@";
-    struct listing listing = {.name = address->sun_path, .length = length};
+    const char *path = address->name.sun_path;
+    struct listing listing = {.name = path,
+                              .length = address->length -
+                                        offsetof(struct sockaddr_un, sun_path)};
+    char name[sizeof(address->name.sun_path) + 1] = "@";
 
-    if (list_sockets(is_listener, &listing) == 0) {
-        *ret_inode = listing.inode;
-        return listing.count == 1 ? 0 : -1;
+    if (list_sockets(is_listener, &listing) < 0) {
+        memcpy(name + 1, path + 1, listing.length - 1);
+        return find_inode_in_text(name, is_listener, ret_inode);
     }
-    memcpy(name + 1, address->sun_path + 1, length - 1);
-    return find_inode_in_text(name, is_listener, ret_inode);
+    if (listing.count != 1)
+        return -1;
+    *ret_inode = listing.inode;
+    return 0;
 }
 
 /* Is the link NAME of the directory FD to TARGET? */
@@ -207,28 +228,24 @@ static bool leads_to(int fd, const char *name, const char *target)
 static bool has_socket(int process, unsigned long inode)
 {
     char wanted[64];
-    int fd = openat(process, "fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    BERTH_CLOSEDIR DIR *descriptors = fd < 0 ? NULL : fdopendir(fd);
-    const struct dirent *entry = descriptors ? readdir(descriptors) : NULL;
+    BERTH_CLOSEDIR DIR *descriptors = berth_tree_list(process, "fd");
+    const struct dirent *entry;
 
+    if (!descriptors)
+        return false;
     snprintf(wanted, sizeof(wanted), "socket:[%lu]", inode);
-    while (entry) {
-        if (leads_to(fd, entry->d_name, wanted))
+    for (entry = readdir(descriptors); entry; entry = readdir(descriptors))
+        if (leads_to(dirfd(descriptors), entry->d_name, wanted))
             return true;
-        entry = readdir(descriptors);
-    }
     return false;
 }
 
-bool berth_peer_holds(int process, const struct sockaddr_un *address, socklen_t length,
+bool berth_peer_holds(int process, const struct berth_address *address,
                       bool is_listener)
 {
-    const size_t before = offsetof(struct sockaddr_un, sun_path);
     unsigned long inode;
 
-    if (length <= before + 1 || length > sizeof(*address) || *address->sun_path)
-        return false; /* it has no name, or one of a file */
-    if (find_inode(address, length - before, is_listener, &inode) < 0)
+    if (find_inode(address, is_listener, &inode) < 0)
         return false;
     return has_socket(process, inode);
 }
@@ -238,7 +255,7 @@ bool berth_peer_holds(int process, const struct sockaddr_un *address, socklen_t 
 static bool is_peer(int socket, int process, bool is_listener)
 {
     BERTH_CLOSE int peer = -1;
-    struct sockaddr_un address;
+    struct berth_address address;
     socklen_t length = sizeof(peer);
 
     /* a peer that lives now had its number when the directory was opened */
@@ -246,9 +263,9 @@ static bool is_peer(int socket, int process, bool is_listener)
         return poll(&(struct pollfd){.fd = peer, .events = POLLIN}, 1, 0) == 0;
     if (errno != ENOPROTOOPT)
         return false;
-    length = sizeof(address);
-    return getpeername(socket, (struct sockaddr *)&address, &length) == 0 &&
-           berth_peer_holds(process, &address, length, is_listener);
+    if (berth_address_of_peer(socket, &address) < 0)
+        return false;
+    return berth_peer_holds(process, &address, is_listener);
 }
 
 /* Is PROCESS in the namespace at PATH of its directory with the caller? */
@@ -260,9 +277,9 @@ static enum berth_peer compare(int process, const char *path)
     if (fstatat(caller, path, &ours, 0) < 0)
         return BERTH_PEER_GONE;
     if (fstatat(process, path, &theirs, 0) < 0) {
-        bool is_protected = errno == EACCES; /* ptrace(2) */
-
-        return is_protected ? BERTH_PEER_OTHER : BERTH_PEER_GONE;
+        if (errno == EACCES) /* it is protected from the caller, as ptrace(2) says */
+            return BERTH_PEER_OTHER;
+        return BERTH_PEER_GONE;
     }
     if (ours.st_dev != theirs.st_dev || ours.st_ino != theirs.st_ino)
         return BERTH_PEER_OTHER;

@@ -3,7 +3,8 @@
 
 #include <stdbool.h>
 #include <sys/socket.h>
-#include <sys/un.h>
+
+#include "ipc/address.h"
 
 /* Who is at the other side of a socket with an abstract name (unix(7))? Containers
  * share these names with the host: a program in an image can bind each of them, and
@@ -41,5 +42,5 @@ int berth_peer_name(int socket);
 
 /* Has the process of PROCESS, a descriptor of its directory in /proc, the socket at
  * ADDRESS open, a listener or not? No, if several sockets have that name. */
-bool berth_peer_holds(int process, const struct sockaddr_un *address, socklen_t length,
+bool berth_peer_holds(int process, const struct berth_address *address,
                       bool is_listener);

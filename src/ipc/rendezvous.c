@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/text.h"
 #include "container/start.h"
 
 /* How often a waiting task checks whether the starter was killed. */
@@ -164,7 +165,7 @@ void berth_rendezvous_configure(const struct berth_rendezvous *rendezvous,
     struct berth_rendezvous_node *node = rendezvous->node;
 
     node->limit = limit;
-    berth_err_set(&node->forbidden, "%s", forbidden ? forbidden : "");
+    berth_err_set(&node->forbidden, "%s", berth_text_or(forbidden, ""));
     sched_getaffinity(0, sizeof(node->cpus), &node->cpus);
 }
 
@@ -209,7 +210,9 @@ int berth_rendezvous_map(struct berth_rendezvous *rendezvous, struct berth_err *
     rendezvous->node = map(rendezvous->memory, sizeof(*rendezvous->node), 0, err);
     rendezvous->page =
         map(rendezvous->memory, SLOT, NODE + rendezvous->slot * SLOT, err);
-    return rendezvous->node && rendezvous->page ? 0 : -1;
+    if (!rendezvous->node || !rendezvous->page)
+        return -1;
+    return 0;
 }
 
 int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err *err)
@@ -229,10 +232,14 @@ int berth_rendezvous_enter(struct berth_rendezvous *rendezvous, struct berth_err
 
 void berth_rendezvous_close(struct berth_rendezvous *rendezvous)
 {
+    int patience = LAST_MS;
+
     if (rendezvous->alive < 0)
         return;
+    if (rendezvous->node->is_saved)
+        patience = SAVE_MS;
     shutdown(rendezvous->alive, SHUT_WR);
-    is_deserted(rendezvous, rendezvous->node->is_saved ? SAVE_MS : LAST_MS);
+    is_deserted(rendezvous, patience);
     berth_rendezvous_leave(rendezvous);
 }
 

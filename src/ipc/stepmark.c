@@ -4,21 +4,19 @@
 #include "ipc/stepmark.h"
 
 #include <poll.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-static socklen_t address_of(uint32_t job, struct sockaddr_un *ret)
-{
-    int length;
+#include "base/cleanup.h"
+#include "ipc/address.h"
 
-    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
-    length =
-        snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "berth-batch-%u", job);
-    return (socklen_t)offsetof(struct sockaddr_un, sun_path) + 1 + (socklen_t)length;
+static struct berth_address address_of(uint32_t job)
+{
+    struct berth_address address = {0};
+
+    berth_address_make(&address, "berth-batch-%u", job); /* it fits */
+    return address;
 }
 
 static int open_socket(void)
@@ -28,13 +26,12 @@ static int open_socket(void)
 
 int berth_stepmark_open(uint32_t job)
 {
-    struct sockaddr_un address;
-    socklen_t length = address_of(job, &address);
+    const struct berth_address address = address_of(job);
     int fd = open_socket();
 
     if (fd < 0)
         return -1;
-    if (bind(fd, (struct sockaddr *)&address, length) == 0)
+    if (berth_address_bind(fd, &address) == 0)
         return fd;
     close(fd);
     return -1;
@@ -49,16 +46,13 @@ bool berth_stepmark_has(int fd)
 
 void berth_stepmark_send(const char *job)
 {
-    struct sockaddr_un address;
-    socklen_t length;
-    int fd;
+    struct berth_address address;
+    BERTH_CLOSE int fd = -1;
 
     if (!job)
         return;
+    address = address_of((uint32_t)strtoul(job, NULL, 10));
     fd = open_socket();
-    if (fd < 0)
-        return;
-    length = address_of((uint32_t)strtoul(job, NULL, 10), &address);
-    sendto(fd, "", 0, 0, (struct sockaddr *)&address, length);
-    close(fd);
+    if (berth_address_connect(fd, &address) == 0)
+        send(fd, "", 0, 0);
 }

@@ -29,14 +29,13 @@ extern char **environ;
 #define NONE "the job's server has no container for the step"
 
 /* Returns a socket, or -1: nobody listens there. */
-static int connect_address(const struct sockaddr_un *address, socklen_t length)
+static int connect_address(const struct berth_address *address)
 {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
     if (fd < 0)
         return -1;
-    if (berth_peer_name(fd) == 0 &&
-        connect(fd, (const struct sockaddr *)address, length) == 0)
+    if (berth_peer_name(fd) == 0 && berth_address_connect(fd, address) == 0)
         return fd;
     close(fd);
     return -1;
@@ -45,14 +44,12 @@ static int connect_address(const struct sockaddr_un *address, socklen_t length)
 /* The listener must be root's slurmstepd: anybody can take the address. */
 static int connect_server(const struct berth_launch *launch, struct berth_err *err)
 {
-    struct sockaddr_un address;
-    socklen_t length;
+    struct berth_address address;
     int fd = -1;
     uid_t owner = 0;
 
-    if (berth_job_address(getuid(), launch->order->job, launch->node, &address,
-                          &length) == 0)
-        fd = connect_address(&address, length);
+    if (berth_job_address(getuid(), launch->order->job, launch->node, &address) == 0)
+        fd = connect_address(&address);
     if (fd >= 0)
         owner = berth_peer_of(fd).uid;
     if (fd >= 0 && owner == 0)

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <stdint.h>
-#include <sys/socket.h>
 #include <sys/types.h>
-#include <sys/un.h>
+
+#include "ipc/address.h"
 
 /* The messages on the socket of the job's server; for most kinds the descriptor is that
  * of a handover (ipc/handover.h), which has words and an environment.
@@ -60,9 +60,8 @@ enum berth_job_word {
 /* SLURM_STEP_ID in the environment of the server of a job, as sacct(1) has it. */
 #define BERTH_JOB_STEP "extern"
 
-/* Make the address of the server of JOB, a job of user UID, on the node NODE, in the
- * abstract namespace (unix(7)). NODE is Slurm's name of the node (SLURMD_NODENAME),
- * because a host may have several nodes. Anybody can bind such an address, so check the
- * peer (berth_peer_of()). Returns 0, or -1 if NODE is empty or too long. */
+/* Make the address of the server of JOB, a job of user UID, on the node NODE. NODE is
+ * Slurm's name of the node (SLURMD_NODENAME), because a host may have several nodes.
+ * Returns 0, or -1 if NODE is empty or too long. */
 int berth_job_address(uid_t uid, uint32_t job, const char *node,
-                      struct sockaddr_un *ret, socklen_t *ret_length);
+                      struct berth_address *ret);

@@ -7,14 +7,12 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -25,6 +23,7 @@
 #include "base/strvec.h"
 #include "base/text.h"
 #include "inside/hostcommand.h"
+#include "ipc/address.h"
 #include "ipc/message.h"
 #include "ipc/peer.h"
 #include "container/become.h"
@@ -41,40 +40,44 @@ static int refuse_place(struct berth_err *err)
                               "command from a task of a step that runs");
 }
 
-/* Connect to the abstract address NAME, of LENGTH bytes. Returns a socket; -1: no
- * process of this user listens there. */
-static int connect_name(const char *name, size_t length)
+/* Connect to ADDRESS. Returns a socket; -1: no process of this user listens there. */
+static int connect_address(const struct berth_address *address)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    socklen_t used = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length);
-    int fd;
+    int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-    if (length >= sizeof(address.sun_path))
-        return -1;
-    memcpy(address.sun_path + 1, name, length);
-    fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
-    if (connect(fd, (struct sockaddr *)&address, used) == 0 &&
+    if (berth_address_connect(fd, address) == 0 &&
         berth_peer_of(fd).uid == getuid()) /* any user can bind such a name */
         return fd;
     close(fd);
     return -1;
 }
 
-/* PLACE: NAME.TOKEN. */
-static int connect_supervisor(const char *place, struct berth_err *err)
+/* Connect to the supervisor at PLACE, NAME.TOKEN (NULL: it is not set). Returns a
+ * socket with the token in *RET_TOKEN, or -1 with a sentence in ERR. */
+static int connect_supervisor(const char *place, const char **ret_token,
+                              struct berth_err *err)
 {
-    size_t length = place ? strcspn(place, ".") : 0;
-    int fd;
+    struct berth_address address;
+    const char *token;
+    int name_length, fd;
 
-    if (length == 0)
+    if (!place || !*place || *place == '.')
         return berth_err_set(err, BERTH_OUTSIDE_VARIABLE
                              ": not set; keep this variable, which the step has set");
-    if (!place[length])
+    token = berth_text_after(place, '.');
+    if (!token)
         return refuse_place(err);
-    fd = connect_name(place, length);
-    return fd < 0 ? refuse_place(err) : fd;
+
+    name_length = (int)strcspn(place, ".");
+    if (berth_address_make(&address, "%.*s", name_length, place) < 0)
+        return refuse_place(err);
+    fd = connect_address(&address);
+    if (fd < 0)
+        return refuse_place(err);
+    *ret_token = token;
+    return fd;
 }
 
 /* Write the command, its directory, limits and environment. Returns the descriptor of a
@@ -138,11 +141,12 @@ static int block_signals(void)
  * without a terminal, where the kernel drops SIGTSTP, so it gets SIGSTOP. */
 static void forward(int socket, int number)
 {
-    int sent = number == SIGTSTP ? SIGSTOP : number;
-
-    berth_message_send_fd(socket, sent, -1);
-    if (sent == SIGSTOP)
-        raise(SIGSTOP);
+    if (number != SIGTSTP) {
+        berth_message_send_fd(socket, number, -1);
+        return;
+    }
+    berth_message_send_fd(socket, SIGSTOP, -1);
+    raise(SIGSTOP);
 }
 
 /* Receive a message of the supervisor. Returns 0 with *RET_STATUS if the command has
@@ -223,28 +227,31 @@ _Noreturn static void end_as(int status)
 static int run(char **argv, int *ret_status, struct berth_err *err)
 {
     const char *place = getenv(BERTH_OUTSIDE_VARIABLE);
+    const char *token = NULL;
     int signals = block_signals();
-    int socket = connect_supervisor(place, err);
+    int socket = connect_supervisor(place, &token, err);
 
     if (socket < 0)
         return -1;
-    if (ask(socket, strchr(place, '.') + 1, argv, err) < 0)
+    if (ask(socket, token, argv, err) < 0)
         return -1;
     return await(socket, signals, ret_status, err);
 }
 
 int main(int argc, char **argv)
 {
-    const char *name = argc > 0 ? berth_text_base(argv[0]) : "berth-inside";
+    const char *name = "berth-inside";
     struct berth_err err;
     int status = 0;
 
     berth_fd_reserve();
+    if (argc > 0)
+        name = berth_text_base(argv[0]);
     /* under another name, the command of the host prints its version */
     if (strcmp(name, "berth-inside") == 0) {
-        bool is_done = berth_program_prints_version(name, argc, argv);
-
-        return is_done ? EXIT_SUCCESS : EXIT_FAILURE;
+        if (berth_program_prints_version(name, argc, argv))
+            return EXIT_SUCCESS;
+        return EXIT_FAILURE;
     }
     if (run(argv, &status, &err) < 0) {
         fprintf(stderr, "berth: %s: %s\n", name, err.text);

@@ -6,18 +6,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/deadline.h"
 #include "base/hash.h"
 #include "container/processes.h"
+#include "ipc/address.h"
 #include "ipc/message.h"
 #include "ipc/peer.h"
 #include "ipc/rendezvous.h"
@@ -26,24 +24,20 @@
 /* A task looks so long for the server. */
 enum { PATIENCE_MS = 10000 };
 
-/* The address of the server of a step. */
-struct address {
-    struct sockaddr_un name;
-    socklen_t length;
-};
-
 /* Take ADDRESS, and start the server there. Returns 0, also if another task has taken
  * it; -1 with a sentence in ERR. */
-static int start_at(const struct berth_taskclient *task, const struct address *address,
-                    struct berth_err *err)
+static int start_at(const struct berth_taskclient *task,
+                    const struct berth_address *address, struct berth_err *err)
 {
     BERTH_CLOSE int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
         return berth_err_spent(err, errno);
-    if (bind(fd, (const struct sockaddr *)&address->name, address->length) < 0)
-        return errno == EADDRINUSE ? 0 : berth_err_spent(err, errno);
-    return berth_taskserver_start(task, fd, err);
+    if (berth_address_bind(fd, address) == 0)
+        return berth_taskserver_start(task, fd, err);
+    if (errno == EADDRINUSE)
+        return 0;
+    return berth_err_spent(err, errno);
 }
 
 /* Receive the answer. Returns 0; 1: there is none; -1 with a sentence in ERR. */
@@ -76,7 +70,9 @@ static int receive(int socket, struct berth_order *order, struct berth_err *err)
                                                       .others = answer.others,
                                                       .hosts = answer.hosts};
     *err = answer.why;
-    return *err->text ? -1 : 0;
+    if (*err->text)
+        return -1;
+    return 0;
 }
 
 /* Ask the server at SOCKET. Returns as receive(). */
@@ -99,10 +95,10 @@ static int ask(const struct berth_taskclient *task, int socket,
 }
 
 /* Somebody else than a task server of this user has ADDRESS. Always returns -1. */
-static int refuse_server(struct ucred peer, const struct address *address,
+static int refuse_server(struct ucred peer, const struct berth_address *address,
                          struct berth_err *err)
 {
-    const char *name = address->name.sun_path + 1;
+    const char *name = berth_address_text(address);
 
     if (peer.uid != geteuid())
         return berth_err_set(err,
@@ -118,7 +114,7 @@ static int refuse_server(struct ucred peer, const struct address *address,
 
 /* Connect to the server at ADDRESS. Returns 0 with *RET_SOCKET, which is to be closed
  * unless it is -1; 1: nobody listens there; -1 with a sentence in ERR. */
-static int connect_server(const struct address *address, int *ret_socket,
+static int connect_server(const struct berth_address *address, int *ret_socket,
                           struct berth_err *err)
 {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -126,7 +122,7 @@ static int connect_server(const struct address *address, int *ret_socket,
     *ret_socket = fd;
     if (fd < 0 || berth_peer_name(fd) < 0)
         return berth_err_spent(err, errno);
-    if (connect(fd, (const struct sockaddr *)&address->name, address->length) < 0)
+    if (berth_address_connect(fd, address) < 0)
         return 1;
     fcntl(fd, F_SETFL, 0); /* it may take a while until all have come */
     return 0;
@@ -134,8 +130,9 @@ static int connect_server(const struct address *address, int *ret_socket,
 
 /* Ask the server at ADDRESS, or start it if nobody listens there. Returns 0; 1: ask
  * again; -1 with a sentence in ERR. */
-static int ask_at(const struct berth_taskclient *task, const struct address *address,
-                  struct berth_order *order, struct berth_err *err)
+static int ask_at(const struct berth_taskclient *task,
+                  const struct berth_address *address, struct berth_order *order,
+                  struct berth_err *err)
 {
     BERTH_CLOSE int fd = -1;
     int result = connect_server(address, &fd, err);
@@ -145,7 +142,9 @@ static int ask_at(const struct berth_taskclient *task, const struct address *add
     if (result > 0) {
         bool is_free = errno == ECONNREFUSED;
 
-        return is_free && start_at(task, address, err) < 0 ? -1 : 1;
+        if (is_free && start_at(task, address, err) < 0)
+            return -1;
+        return 1;
     }
     switch (berth_peer_server(fd)) {
     case BERTH_PEER_OTHER:
@@ -159,26 +158,23 @@ static int ask_at(const struct berth_taskclient *task, const struct address *add
 
 /* @berth/UID/JOB.STEP/HASH: of slurmstepd, which each component of each cluster has, of
  * the namespaces, and of the release. */
-static struct address make_address(void)
+static struct berth_address make_address(void)
 {
     static const char *const spaces[] = {"/proc/self/ns/user", "/proc/self/ns/pid",
                                          "/proc/self/ns/mnt"};
     const pid_t stepd = berth_process_stepd();
     uint64_t hash = berth_hash(BERTH_HASH_START, &stepd, sizeof(stepd));
-    struct address address = {.name = {.sun_family = AF_UNIX}};
+    struct berth_address address = {0};
     struct stat status = {0};
-    int length;
 
     for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
         stat(spaces[i], &status);
         hash = berth_hash(hash, &status.st_ino, sizeof(status.st_ino));
     }
     hash = berth_hash(hash, BERTH_VERSION, sizeof(BERTH_VERSION));
-    length = snprintf(address.name.sun_path + 1, sizeof(address.name.sun_path) - 1,
-                      "berth/%u/%.20s.%.20s/%jx", geteuid(), getenv("SLURM_JOB_ID"),
-                      getenv("SLURM_STEP_ID"), (uintmax_t)hash);
-    address.length =
-        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+    berth_address_make(&address, "berth/%u/%.20s.%.20s/%jx", geteuid(),
+                       getenv("SLURM_JOB_ID"), getenv("SLURM_STEP_ID"),
+                       (uintmax_t)hash); /* it fits */
     return address;
 }
 
@@ -186,7 +182,7 @@ static int join_step(const struct berth_taskclient *task, struct berth_order *or
                      struct berth_err *err)
 {
     enum { PAUSE_MS = 1 };
-    const struct address address = make_address();
+    const struct berth_address address = make_address();
     int64_t until = berth_clock() + PATIENCE_MS;
     int result = ask_at(task, &address, order, err);
 
@@ -199,7 +195,7 @@ static int join_step(const struct berth_taskclient *task, struct berth_order *or
     return berth_err_set(err,
                          "nobody answers at '@%s', where the tasks of this step meet; "
                          "submit the step again",
-                         address.name.sun_path + 1);
+                         berth_address_text(&address));
 }
 
 /* Outside of a step. */
@@ -215,11 +211,15 @@ static int join_alone(const struct berth_taskclient *task, struct berth_order *o
     if (result == 0)
         result = ask(task, ends[0], order, err);
     close(ends[0]);
-    return result > 0 ? berth_err_set(err, BERTH_RENDEZVOUS_STARTER_KILLED) : result;
+    if (result > 0)
+        return berth_err_set(err, BERTH_RENDEZVOUS_STARTER_KILLED);
+    return result;
 }
 
 int berth_taskclient_join(const struct berth_taskclient *task,
                           struct berth_order *order, struct berth_err *err)
 {
-    return task->is_step ? join_step(task, order, err) : join_alone(task, order, err);
+    if (task->is_step)
+        return join_step(task, order, err);
+    return join_alone(task, order, err);
 }

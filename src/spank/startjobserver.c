@@ -73,18 +73,15 @@ static int read_facts(spank_t sp, struct server *server)
  * may connect at once. */
 static int listen_at_address(const struct server *server)
 {
-    struct sockaddr_un address;
-    socklen_t length;
+    struct berth_address address;
     int fd;
 
-    if (berth_job_address(server->uid, server->job, server->place.node, &address,
-                          &length) < 0)
+    if (berth_job_address(server->uid, server->job, server->place.node, &address) < 0)
         return -1;
     fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
-    if (bind(fd, (struct sockaddr *)&address, length) < 0 ||
-        listen(fd, SOMAXCONN) < 0) {
+    if (berth_address_bind(fd, &address) < 0 || listen(fd, SOMAXCONN) < 0) {
         close(fd);
         return -1;
     }

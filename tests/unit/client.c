@@ -50,13 +50,12 @@ TEST(a_job_without_a_server_is_told)
 /* A process of a user, who is not root, listens at the address of the job. */
 static void take_address(const char *node)
 {
-    struct sockaddr_un address;
-    socklen_t length;
+    struct berth_address address;
     int fd = socket(AF_UNIX, SOCK_SEQPACKET, 0);
 
-    if (berth_job_address(getuid(), order.job, node, &address, &length) < 0 ||
-        (getuid() == 0 && setuid(54321) < 0) ||
-        bind(fd, (struct sockaddr *)&address, length) < 0 || listen(fd, 1) < 0)
+    if (berth_job_address(getuid(), order.job, node, &address) < 0 ||
+        (getuid() == 0 && setuid(54321) < 0) || berth_address_bind(fd, &address) < 0 ||
+        listen(fd, 1) < 0)
         abort();
 }
 

@@ -28,8 +28,7 @@
 
 extern char **environ;
 
-static struct sockaddr_un address;
-static socklen_t length;
+static struct berth_address address;
 static pid_t server;
 
 /* Start a server, which may have FILES descriptors. */
@@ -39,9 +38,8 @@ static void start(rlim_t files)
     int listening = socket(AF_UNIX, SOCK_SEQPACKET, 0);
     pid_t self = getpid();
 
-    ck_assert_int_eq(
-        berth_job_address(getuid(), (uint32_t)self, "unit", &address, &length), 0);
-    ck_assert_int_eq(bind(listening, (struct sockaddr *)&address, length), 0);
+    ck_assert_int_eq(berth_job_address(getuid(), (uint32_t)self, "unit", &address), 0);
+    ck_assert_int_eq(berth_address_bind(listening, &address), 0);
     ck_assert_int_eq(listen(listening, 64), 0);
     server = fork();
     if (server == 0) {
@@ -70,7 +68,7 @@ static int connected(void)
 {
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, length), 0);
+    ck_assert_int_eq(berth_address_connect(fd, &address), 0);
     return fd;
 }
 

@@ -8,7 +8,6 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -23,26 +22,21 @@ static int new_socket(void)
 }
 
 /* A socket that is bound to NAME (NULL: the kernel chooses one). */
-static int bound(const char *name, struct sockaddr_un *ret, socklen_t *ret_length)
+static int bound(const char *name, struct berth_address *ret)
 {
     int fd = new_socket();
 
-    *ret = (struct sockaddr_un){.sun_family = AF_UNIX};
     if (name) {
-        strcpy(ret->sun_path + 1, name);
-        *ret_length =
-            (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name));
-        ck_assert_int_eq(bind(fd, (struct sockaddr *)ret, *ret_length), 0);
+        ck_assert_int_eq(berth_address_make(ret, "%s", name), 0);
+        ck_assert_int_eq(berth_address_bind(fd, ret), 0);
         return fd;
     }
     ck_assert_int_eq(berth_peer_name(fd), 0);
-    *ret_length = sizeof(*ret);
-    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)ret, ret_length), 0);
+    ck_assert_int_eq(berth_address_of(fd, ret), 0);
     return fd;
 }
 
-static struct sockaddr_un address;
-static socklen_t length;
+static struct berth_address address;
 
 /* Connect to the address. */
 static int connected(void)
@@ -50,7 +44,7 @@ static int connected(void)
     int fd = new_socket();
 
     ck_assert_int_eq(berth_peer_name(fd), 0);
-    ck_assert_int_eq(connect(fd, (struct sockaddr *)&address, length), 0);
+    ck_assert_int_eq(berth_address_connect(fd, &address), 0);
     return fd;
 }
 
@@ -107,7 +101,7 @@ static void connect_to(int fd)
 
 TEST_ROWS(a_server_is_known_by_its_namespaces, rows)
 {
-    int listener = bound(NULL, &address, &length);
+    int listener = bound(NULL, &address);
     pid_t child = start(rows[_i].flags, listen_at, listener);
     int client = connected();
 
@@ -122,7 +116,7 @@ TEST_ROWS(a_server_is_known_by_its_namespaces, rows)
 
 TEST_ROWS(and_so_is_a_client, rows)
 {
-    int listener = bound(NULL, &address, &length);
+    int listener = bound(NULL, &address);
     int server;
     pid_t child;
 
@@ -137,7 +131,7 @@ TEST_ROWS(and_so_is_a_client, rows)
 
 TEST(another_user_is_another)
 {
-    int listener = bound(NULL, &address, &length);
+    int listener = bound(NULL, &address);
     int client;
 
     if (geteuid() != 0)
@@ -155,33 +149,30 @@ TEST(another_user_is_another)
 TEST(a_process_holds_its_sockets)
 {
     int self = open("/proc/self", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int listener = bound(NULL, &address, &length);
-    struct sockaddr_un nobody = {.sun_family = AF_UNIX, .sun_path = "/file"};
+    int listener = bound(NULL, &address);
 
-    ck_assert(berth_peer_holds(self, &address, length, false));
-    ck_assert(!berth_peer_holds(self, &address, length, true));
+    ck_assert(berth_peer_holds(self, &address, false));
+    ck_assert(!berth_peer_holds(self, &address, true));
     listen_at(listener);
-    ck_assert(berth_peer_holds(self, &address, length, true));
-    ck_assert(!berth_peer_holds(self, &address, length, false));
-    ck_assert(!berth_peer_holds(self, &nobody, sizeof(sa_family_t), true));
-    ck_assert(!berth_peer_holds(self, &nobody, sizeof(nobody), true));
-    ck_assert(!berth_peer_holds(-1, &address, length, true));
+    ck_assert(berth_peer_holds(self, &address, true));
+    ck_assert(!berth_peer_holds(self, &address, false));
+    ck_assert(!berth_peer_holds(-1, &address, true));
     close(listener);
-    ck_assert(!berth_peer_holds(self, &address, length, true));
+    ck_assert(!berth_peer_holds(self, &address, true));
     close(self);
 }
 
 TEST(a_process_does_not_hold_those_of_others)
 {
-    int listener = bound(NULL, &address, &length);
+    int listener = bound(NULL, &address);
     pid_t child = start(0, listen_at, listener);
     char *path = unit_format("/proc/%d", child);
     int process = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    int own = bound(NULL, &address, &length);
+    int own = bound(NULL, &address);
 
-    ck_assert(!berth_peer_holds(process, &address, length, false));
+    ck_assert(!berth_peer_holds(process, &address, false));
     end(child);
-    ck_assert(!berth_peer_holds(process, &address, length, false));
+    ck_assert(!berth_peer_holds(process, &address, false));
     close(process);
     close(own);
     close(listener);
@@ -195,22 +186,21 @@ TEST(a_name_with_a_line_break_deceives_nobody)
     int mine = new_socket();
     char *name = unit_format("unit.%d", getpid());
     char *false_name;
-    struct sockaddr_un other;
-    socklen_t other_length;
+    struct berth_address other;
     struct stat status;
     int liar, target;
 
     /* the target is not open here, the socket that the false line names is */
     ck_assert_int_eq(fstat(mine, &status), 0);
     false_name = unit_format("x\n0: 2 0 10000 5 1 %lu @%s", status.st_ino, name);
-    liar = bound(false_name, &other, &other_length);
-    target = bound(name, &address, &length);
-    ck_assert(berth_peer_holds(self, &address, length, false));
+    liar = bound(false_name, &other);
+    target = bound(name, &address);
+    ck_assert(berth_peer_holds(self, &address, false));
     listen_at(target);
-    ck_assert(berth_peer_holds(self, &address, length, true));
+    ck_assert(berth_peer_holds(self, &address, true));
     close(target);
     /* now only the false line has the name */
-    ck_assert(!berth_peer_holds(self, &address, length, true));
+    ck_assert(!berth_peer_holds(self, &address, true));
     close(liar);
     close(mine);
     close(self);
