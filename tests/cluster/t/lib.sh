@@ -406,6 +406,16 @@ allocate() {
 has_processes() { (($(on "$1" root pgrep -u alice -x -c "$2") == $3)); }
 has_no_job() { [[ -z $(on login alice squeue -h -u alice -o %i) ]]; }
 
+# requeue JOB: it ends, and begins again in a few seconds, for Slurm would let it wait two minutes.
+# Not at once: slurmd does not start what it has killed in the same second ("already killed, do
+# not launch batch job"), and then the job has failed.
+requeue() {
+    alice scontrol requeue "$1"
+    wait_for 60 is_pending "$1" || result FAIL "the requeued job ends" "$(on login alice squeue)"
+    on login root scontrol update "JobId=$1" StartTime=now+3
+}
+is_pending() { [[ $(on login alice squeue -h -j "$1" -o %T) == PENDING ]]; }
+
 # end_jobs: all of alice's, and wait until they and what runs in the background have ended.
 end_jobs() {
     on login alice scancel -u alice

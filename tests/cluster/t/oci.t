@@ -116,13 +116,8 @@ END
 on login alice rm -f job.out
 job=$(alice sbatch --parsable -o job.out --open-mode=append $A -w n1 --requeue ready.sh)
 wait_for 30 script_is_ready || result FAIL "the script begins" "$(on login alice cat job.out)"
-alice scontrol requeue "$job"
-# shellcheck disable=SC2329 # for wait_for
-begins_again() {
-    on login root scontrol update "JobId=$job" StartTime=now >/dev/null 2>&1
-    script_is_ready 1
-}
-wait_for 120 begins_again
+requeue "$job"
+wait_for 60 script_is_ready 1
 equal "a requeued job begins again in the image" "0 is ready 1" "$? is $(on login alice grep -ao 'ready 1' job.out)"
 alice scancel "$job"
 wait_for 30 has_no_job

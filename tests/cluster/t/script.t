@@ -90,16 +90,12 @@ begin_traps --time=2 --signal=B:USR1@100
 wait_for 60 has_no_job
 equal "--signal=B:USR1@" "got USR1 FAILED 3:0" "$(on login alice tail -n1 job.out) $(job_ended)"
 begin_traps --requeue
-alice scontrol requeue "$job"
-on login root bash -c \
-    "for it in \$(seq 100); do scontrol update jobid=$job starttime=now; sleep 0.1; done" \
-    >/dev/null 2>&1 &
-PATIENCE=60 wait_for 60 is_ready 1
+requeue "$job"
+wait_for 60 is_ready 1
 equal "a requeued job begins again in the image" "ready 1" \
     "$(on login alice grep -a ready job.out | tail -n1)"
 alice scancel "$job"
 wait_for 30 has_no_job
-wait
 equal "scancel ends it" CANCELLED "$(job_ended | cut -d' ' -f1)"
 
 # What a site decides.
