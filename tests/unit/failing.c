@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts the allocations of berth, and lets one of them fail (ld(1), --wrap). */
+/* Counts allocations, and lets some fail. Those of berth are calls that the linker
+ * sends here (ld(1), --wrap). From there, and from libraries, they go to malloc() and
+ * its like, which are defined here too (the GNU C Library manual, "Replacing malloc").
+ */
 
 #include "failing.h"
 
@@ -29,68 +32,77 @@ int __wrap_asprintf(char **ret, const char *format, ...)
 int __wrap_vasprintf(char **ret, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-static size_t left; /* allocations until the one that fails; 0: none does */
-static bool has_failed;
+static struct {
+    struct failing how;
+    size_t at;   /* the first that fails, from 1; 0: none */
+    size_t made; /* so far */
+    bool has_failed;
+} state;
 
-void failing_begin(size_t at)
+void failing_begin(const struct failing *how, size_t at)
 {
-    left = at;
-    has_failed = false;
+    state.how = *how;
+    state.at = at;
+    state.made = 0;
+    state.has_failed = false;
 }
 
 bool failing_end(void)
 {
-    left = 0;
-    return has_failed;
+    state.at = 0;
+    return state.has_failed;
 }
 
-/* Is it the turn of this allocation to fail? */
-static bool fails(void)
+/* Does this allocation fail? */
+static bool fails(enum failing_allocations which)
 {
-    if (left == 0)
+    bool is_its_turn;
+
+    if (state.at == 0 || which != state.how.which)
         return false;
-    left--;
-    if (left > 0)
+    state.made++;
+    is_its_turn = state.made == state.at || (state.made > state.at && state.how.stays);
+    if (!is_its_turn)
         return false;
-    has_failed = true;
+    state.has_failed = true;
     errno = ENOMEM;
     return true;
 }
 
 void *__wrap_malloc(size_t size)
 {
-    return fails() ? NULL : __real_malloc(size);
+    return fails(FAILING_BERTHS) ? NULL : __real_malloc(size);
 }
 
 void *__wrap_calloc(size_t count, size_t size)
 {
-    return fails() ? NULL : __real_calloc(count, size);
+    return fails(FAILING_BERTHS) ? NULL : __real_calloc(count, size);
 }
 
 void *__wrap_realloc(void *block, size_t size)
 {
-    return fails() ? NULL : __real_realloc(block, size);
+    return fails(FAILING_BERTHS) ? NULL : __real_realloc(block, size);
 }
 
 void *__wrap_reallocarray(void *block, size_t count, size_t size)
 {
-    return fails() ? NULL : __real_reallocarray(block, count, size);
+    return fails(FAILING_BERTHS) ? NULL : __real_reallocarray(block, count, size);
 }
 
 char *__wrap_strdup(const char *text)
 {
-    return fails() ? NULL : __real_strdup(text);
+    return fails(FAILING_BERTHS) ? NULL : __real_strdup(text);
 }
 
 char *__wrap_strndup(const char *text, size_t most)
 {
-    return fails() ? NULL : __real_strndup(text, most);
+    return fails(FAILING_BERTHS) ? NULL : __real_strndup(text, most);
 }
 
 /* The manual leaves open what *RET is after an error: a caller must not look at it. */
 int __wrap_vasprintf(char **ret, const char *format, va_list args)
 {
-    if (fails()) {
+    if (fails(FAILING_BERTHS)) {
         *ret = (char *)format;
         return -1;
     }
@@ -107,3 +119,29 @@ int __wrap_asprintf(char **ret, const char *format, ...)
     va_end(args);
     return length;
 }
+
+#if FAILING_CAN_ALL
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *block, size_t size);
+
+void *malloc(size_t size)
+{
+    return fails(FAILING_ALL) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return fails(FAILING_ALL) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *block, size_t size)
+{
+    return fails(FAILING_ALL) ? NULL : __libc_realloc(block, size);
+}
+
+void *reallocarray(void *block, size_t count, size_t size)
+{
+    return fails(FAILING_ALL) ? NULL : __libc_realloc(block, count * size);
+}
+#endif
