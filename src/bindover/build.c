@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,6 +13,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/filelimit.h"
 #include "elf/facts.h"
 #include "bindover/manifest.h"
 #include "base/run.h"
@@ -402,13 +402,7 @@ static int make(const struct berth_build *b)
 
 int berth_build(const struct berth_build *build)
 {
-    const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    struct sigaction before;
-    int result;
+    BERTH_FILELIMIT struct berth_filelimit limit = berth_filelimit_ignore();
 
-    /* A limit on the size of files must be an error, not a signal. */
-    sigaction(SIGXFSZ, &ignore, &before);
-    result = make(build);
-    sigaction(SIGXFSZ, &before, NULL);
-    return result;
+    return make(build);
 }

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/filelimit.h"
 #include "base/installed.h"
 #include "base/text.h"
 
@@ -50,14 +50,9 @@ static bool can_be_written(int fd)
 static int copy_sealed(int file, const char *path, const char *name,
                        struct berth_err *err)
 {
-    const struct sigaction ignore = {.sa_handler = SIG_IGN};
-    struct sigaction before;
-    int fd;
+    BERTH_FILELIMIT struct berth_filelimit limit = berth_filelimit_ignore();
+    int fd = berth_fd_sealed(file, name);
 
-    /* A limit on the size of files must be an error, not a signal. */
-    sigaction(SIGXFSZ, &ignore, &before);
-    fd = berth_fd_sealed(file, name);
-    sigaction(SIGXFSZ, &before, NULL);
     if (fd >= 0)
         return fd;
     if (errno == EACCES)
