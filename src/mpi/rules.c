@@ -126,6 +126,18 @@ static int use(struct berth_mpi_cause *cause, enum berth_mpi_family family)
     return 0;
 }
 
+/* Append "neither MPICH nor Open MPI", of all families of implementations. */
+static void list_known(struct berth_buf *ret)
+{
+    const char *before = "neither ";
+
+    for (int family = BERTH_FAMILY_MPICH; family < BERTH_FAMILY_ABI; family++) {
+        berth_buf_puts(ret, before);
+        berth_buf_puts(ret, berth_mpi_family_name((enum berth_mpi_family)family));
+        before = " nor ";
+    }
+}
+
 static int judge_host(struct berth_mpi_cause *cause)
 {
     enum berth_mpi_family family = only_family(cause->host);
@@ -136,12 +148,15 @@ static int judge_host(struct berth_mpi_cause *cause)
             "no MPI library was found on the host; load its module before "
             "srun, name a profile (--mpi-bind=NAME), or " BERTH_RULES_HYBRID);
     if (family == BERTH_FAMILY_UNKNOWN) {
+        BERTH_BUF struct berth_buf known = {0};
+
+        list_known(&known);
         cause->verdict->answer = BERTH_VERDICT_CANNOT_TELL;
-        return berth_err_set(
-            &cause->verdict->because,
-            "'%s' of the host is neither MPICH nor Open MPI; name a profile "
-            "(--mpi-bind=NAME), or " BERTH_RULES_HYBRID,
-            berth_mpi_objects_mpi(cause->host, family)->path);
+        return berth_err_set(&cause->verdict->because,
+                             "'%s' of the host is %s; name a profile "
+                             "(--mpi-bind=NAME), or " BERTH_RULES_HYBRID,
+                             berth_mpi_objects_mpi(cause->host, family)->path,
+                             berth_buf_text(&known));
     }
     return use(cause, family);
 }
