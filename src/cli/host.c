@@ -17,6 +17,7 @@
 #include "request/path.h"
 #include "site/keys.h"
 #include "site/siteread.h"
+#include "site/slurmconf.h"
 
 enum { TEXT_MAX = 4 << 20, SECONDS = 10, DEPTH_MAX = 8 };
 
@@ -133,25 +134,16 @@ static char *read_conf(const struct berth_host *host, const char *path)
     return all.failed || !text ? NULL : berth_steal(&all.text);
 }
 
-/* Find slurm.conf in SLURM_CONF or a usual place, also where slurmd keeps the copy that
- * it gets from slurmctld ("configless"). */
 static void find_conf(const struct berth_host *host, struct berth_host_conf *ret)
 {
-    const char *const paths[] = {
-        berth_environ_value(host->env, "SLURM_CONF"),
-        BERTH_SYSCONFDIR "/slurm.conf",
-        "/etc/slurm/slurm.conf",
-        "/run/slurm/conf/slurm.conf",
-        "/var/spool/slurmd/conf-cache/slurm.conf",
-    };
+    BERTH_STRVEC struct berth_strvec places = {0};
 
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-        if (!paths[i])
-            continue;
-        ret->text = read_conf(host, paths[i]);
+    berth_slurmconf_places(berth_environ_value(host->env, "SLURM_CONF"), &places);
+    for (size_t i = 0; i < places.count; i++) {
+        ret->text = read_conf(host, places.items[i]);
         if (!ret->text)
             continue;
-        ret->path = strdup(paths[i]);
+        ret->path = berth_steal(&places.items[i]);
         return;
     }
 }

@@ -14,11 +14,13 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/strvec.h"
 #include "base/text.h"
 #include "image/image.h"
 #include "request/bundle.h"
 #include "request/path.h"
 #include "site/keys.h"
+#include "site/slurmconf.h"
 
 /* SLURM_CONTAINER of an outer job; NULL: none. */
 static char *outer;
@@ -43,13 +45,11 @@ void berth_container_restore(void)
  * after the first component the variable is that of the first one. */
 static const char *find_variable(bool is_first)
 {
-    const char *found;
-
-    if (spank_context() == S_CTX_LOCAL) {
-        found = getenv(BERTH_BUNDLE_SRUN);
-        return found && *found ? found : NULL;
-    }
-    return is_first ? getenv(BERTH_BUNDLE_VARIABLE) : NULL;
+    if (spank_context() == S_CTX_LOCAL)
+        return berth_text_given(getenv(BERTH_BUNDLE_SRUN));
+    if (!is_first)
+        return NULL;
+    return getenv(BERTH_BUNDLE_VARIABLE);
 }
 
 const char *berth_container_value(const struct berth_hetgroups *line, int optind,
@@ -59,7 +59,7 @@ const char *berth_container_value(const struct berth_hetgroups *line, int optind
 
     *ret_is_typed = true;
     if (berth_hetgroups_find_option(line, optind, "container", &value))
-        return value && *value ? value : NULL;
+        return berth_text_given(value);
     *ret_is_typed = spank_context() != S_CTX_LOCAL;
     return find_variable(is_first);
 }
@@ -77,14 +77,11 @@ bool berth_container_is_image(const char *value)
 static char *read_conf(void)
 {
     enum { MOST = 1 << 20 };
-    const char *named = getenv("SLURM_CONF");
-    const char *const files[] = {named && *named == '/' ? named : NULL,
-                                 BERTH_SYSCONFDIR "/slurm.conf",
-                                 "/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf"};
+    BERTH_STRVEC struct berth_strvec files = {0};
 
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-        BERTH_FREE char *path =
-            files[i] ? berth_path_beside(files[i], "oci.conf") : NULL;
+    berth_slurmconf_places(getenv("SLURM_CONF"), &files);
+    for (size_t i = 0; i < files.count; i++) {
+        BERTH_FREE char *path = berth_path_beside(files.items[i], "oci.conf");
         BERTH_BUF struct berth_buf text = {0};
 
         if (path && berth_fd_read_path(path, MOST, &text) == 0 && text.text)
@@ -96,8 +93,10 @@ static char *read_conf(void)
 bool berth_container_is_ours(void)
 {
     BERTH_FREE char *text = read_conf();
-    BERTH_FREE char *run = text ? berth_keys_value(text, "RunTimeRun") : NULL;
+    BERTH_FREE char *run = NULL;
 
+    if (text)
+        run = berth_keys_value(text, "RunTimeRun");
     return run && strstr(run, "/berth-oci ");
 }
 

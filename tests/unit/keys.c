@@ -4,6 +4,7 @@
 #include "site/keys.h"
 
 #include "base/cleanup.h"
+#include "site/slurmconf.h"
 #include "unit.h"
 
 static const struct {
@@ -33,4 +34,27 @@ TEST_ROWS(a_value_is_found, cases)
     BERTH_FREE char *value = berth_keys_value(cases[_i].text, cases[_i].key);
 
     ck_assert_pstr_eq(value, cases[_i].value);
+}
+
+static const struct {
+    const char *named;
+    const char *first;
+    size_t count;
+} places[] = {
+    {"/opt/slurm.conf", "/opt/slurm.conf", 5},
+    {"", NULL, 4},
+    {NULL, NULL, 4},
+};
+
+/* SLURM_CONF counts first; a host without a file of its own has that of slurmd. */
+TEST_ROWS(slurm_conf_is_looked_for, places)
+{
+    BERTH_STRVEC struct berth_strvec list = {0};
+
+    berth_slurmconf_places(places[_i].named, &list);
+    ck_assert_uint_eq(list.count, places[_i].count);
+    if (places[_i].first)
+        ck_assert_str_eq(list.items[0], places[_i].first);
+    ck_assert_str_eq(list.items[list.count - 1],
+                     "/var/spool/slurmd/conf-cache/slurm.conf");
 }
