@@ -142,7 +142,10 @@ int berth_batch_task(spank_t sp, const struct berth_settings *settings,
 bool berth_batch_is_missed(void)
 {
     eventfd_t count;
+    bool ran_on_host;
 
-    return batch.marks >= 0 && batch.host >= 0 &&
-           eventfd_read(batch.host, &count) == 0 && !berth_stepmark_has(batch.marks);
+    if (batch.marks < 0 || batch.host < 0)
+        return false;
+    ran_on_host = eventfd_read(batch.host, &count) == 0;
+    return ran_on_host && !berth_stepmark_has(batch.marks);
 }

@@ -45,7 +45,9 @@ void berth_commandline_warn(const char *prefix, struct berth_err *sentence)
 static int check_bundle(const struct berth_typed *typed, const char *bundle,
                         struct berth_err *err)
 {
-    if (!bundle || !*bundle || typed->is_contained || !berth_container_is_image(bundle))
+    if (typed->is_contained || !berth_text_given(bundle))
+        return 0;
+    if (!berth_container_is_image(bundle))
         return 0;
     return berth_err_set(
         err,
@@ -131,13 +133,14 @@ static bool starts_step(const char *text)
 {
     static const char run[] = "berth run";
 
-    while (*text) {
+    for (; *text; text = berth_text_next_line(text)) {
         const char *end = strchrnul(text, '\n');
 
-        for (const char *c = text; !is_comment(text) && c < end; c++)
-            if (is_srun(text, c) || strncmp(c, run, strlen(run)) == 0)
+        if (is_comment(text))
+            continue;
+        for (const char *c = text; c < end; c++)
+            if (is_srun(text, c) || berth_text_starts(c, run))
                 return true;
-        text = *end ? end + 1 : end;
     }
     return false;
 }
@@ -216,13 +219,16 @@ int berth_commandline_job(const struct berth_typed *typed, const char *bundle,
 static int refuse_missing(bool in_registry, struct berth_err *err)
 {
     struct berth_err inner = *err;
+    const char *stop = ";";
 
     if (in_registry || spank_context() != S_CTX_ALLOCATOR)
         return -1;
+    if (berth_text_ends(inner.text, "?")) /* "did you mean ...?" */
+        stop = "";
     return berth_err_set(err,
                          "%s%s if a job has yet to make it, give the option to srun "
                          "in the script",
-                         inner.text, berth_text_ends(inner.text, "?") ? "" : ";");
+                         inner.text, stop);
 }
 
 /* Does SITE refuse the missing IMAGE already here? Not if it may set another one. */
@@ -254,34 +260,52 @@ static int check_missing(const struct berth_site *site, const char *prefix,
  * word that may be an image in a registry. */
 static bool is_left_to_nodes(const char *image)
 {
-    return !berth_missing_in_registry(image) && spank_context() == S_CTX_LOCAL &&
-           getenv("SLURM_JOB_ID") && access(image, F_OK) < 0 &&
-           (errno == ENOENT || errno == ENOTDIR);
+    const bool is_in_job = spank_context() == S_CTX_LOCAL && getenv("SLURM_JOB_ID");
+
+    if (!is_in_job || berth_missing_in_registry(image))
+        return false;
+    if (access(image, F_OK) == 0)
+        return false;
+    return errno == ENOENT || errno == ENOTDIR;
+}
+
+/* A directory of an image that its programs need. */
+struct place {
+    const char *path;
+    bool is_warned; /* that a mount hides it */
+};
+
+/* The place that a mount on DESTINATION hides; NULL: it hides none. */
+static struct place *find_hidden(const char *destination)
+{
+    static struct place places[] = {{.path = "/bin"},  {.path = "/etc"},
+                                    {.path = "/lib"},  {.path = "/lib64"},
+                                    {.path = "/sbin"}, {.path = "/usr"}};
+
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        if (strcmp(destination, places[i].path) == 0)
+            return &places[i];
+    return NULL;
 }
 
 /* In srun: warn of mounts that hide what programs of the image need, of each place
  * once. */
 static void warn_of_mounts(const char *prefix, const struct berth_request *request)
 {
-    static const char *const places[] = {"/bin",   "/etc",  "/lib",
-                                         "/lib64", "/sbin", "/usr"};
-    enum { PLACES = sizeof(places) / sizeof(places[0]) };
-    static bool is_warned[PLACES];
+    struct berth_err sentence;
 
     if (spank_context() != S_CTX_LOCAL)
         return;
     for (size_t i = 0; i < request->mounts.count; i++) {
         BERTH_MOUNT struct berth_mount mount = {0};
-        struct berth_err sentence;
-        size_t at = 0;
+        struct place *place;
 
         if (berth_mount_parse(request->mounts.items[i], NULL, &mount, NULL) < 0)
             continue;
-        while (at < PLACES && strcmp(mount.destination, places[at]) != 0)
-            at++;
-        if (at == PLACES || is_warned[at])
+        place = find_hidden(mount.destination);
+        if (!place || place->is_warned)
             continue;
-        is_warned[at] = true;
+        place->is_warned = true;
         berth_err_set(&sentence,
                       "--container-mounts=%s:%s hides the image's %s; mount it at "
                       "another place, such as /host%s",
@@ -304,8 +328,11 @@ int berth_commandline_image(const struct berth_site *site, const char *prefix,
                              request->save);
     if (!request->image || request->uri || is_left_to_nodes(request->image))
         return 0;
-    if (berth_image_probe(request->image, &image, err) < 0)
-        return image.is_missing ? check_missing(site, prefix, request->image, err) : -1;
+    if (berth_image_probe(request->image, &image, err) < 0) {
+        if (image.is_missing)
+            return check_missing(site, prefix, request->image, err);
+        return -1;
+    }
     if (berth_policy_may_set_image(site))
         return 0;
     return berth_allowed_here(site, request->image, err);
@@ -345,15 +372,12 @@ static bool leaves_to_srun(const struct berth_site *site, const char *uri)
 int berth_commandline_pull(const struct berth_site *site, struct berth_request *request,
                            struct berth_err *err)
 {
-    const struct berth_pull how = {
-        .site = site,
-        .env = environ,
-        .terminal = isatty(STDERR_FILENO) ? STDERR_FILENO : -1,
-        .say = say,
-        .detail = show,
-    };
+    struct berth_pull how = {
+        .site = site, .env = environ, .terminal = -1, .say = say, .detail = show};
 
     if (!request->uri || leaves_to_srun(site, request->uri))
         return 0;
+    if (isatty(STDERR_FILENO))
+        how.terminal = STDERR_FILENO;
     return berth_pull_request(&how, request, err);
 }

@@ -4,6 +4,7 @@
 #include "spank/exported.h"
 
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,13 +16,24 @@
 
 extern char **environ;
 
+/* Does the environment have all variables that name the user? */
+static bool has_identity(void)
+{
+    static const char *const names[] = {"HOME", "USER", "LOGNAME", "SHELL"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (!getenv(names[i]))
+            return false;
+    return true;
+}
+
 /* Add the variables that name the user, if the environment lacks one of them, as in a
  * script under --export=NIL. */
 static void add_identity(struct berth_strvec *list)
 {
     const struct passwd *user;
 
-    if (getenv("HOME") && getenv("USER") && getenv("LOGNAME") && getenv("SHELL"))
+    if (has_identity())
         return;
     user = getpwuid(getuid());
     if (!user)

@@ -10,6 +10,7 @@
 
 #include <slurm/slurm.h>
 
+#include "base/text.h"
 #include "request/components.h"
 
 /* Set NAME of the component GROUP to VALUE, in both of Slurm's forms; NULL: unset it.
@@ -35,7 +36,7 @@ static void set_component(uint32_t group, const char *job, const char *partition
 {
     set_both("SLURM_JOB_ID", group, job);
     set_both("SLURM_JOB_PARTITION", group, partition);
-    set_both("SLURM_JOB_ACCOUNT", group, account && *account ? account : NULL);
+    set_both("SLURM_JOB_ACCOUNT", group, berth_text_given(account));
 }
 
 /* Ask slurmctld about JOB, the first component of a het job. Returns its components,
@@ -53,7 +54,9 @@ static job_info_msg_t *load_job(uint32_t job)
 #else
     result = slurm_load_job(&answer, job, SHOW_ALL);
 #endif
-    return result == SLURM_SUCCESS ? answer : NULL;
+    if (result != SLURM_SUCCESS)
+        return NULL;
+    return answer;
 }
 
 void berth_hetjob_forget(void)

@@ -18,6 +18,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
+#include "base/text.h"
 #include "site/digest.h"
 #include "site/plugstack.h"
 #include "site/site.h"
@@ -171,9 +172,8 @@ static void read_job_environment(void)
 /* The image in which this command itself runs; NULL: it runs on a host. */
 static const char *outer_image(void)
 {
-    const char *outer = getenv(BERTH_OUTER_APPTAINER);
-
-    return outer ? outer : getenv(BERTH_OUTER_SINGULARITY);
+    return berth_text_or(getenv(BERTH_OUTER_APPTAINER),
+                         getenv(BERTH_OUTER_SINGULARITY));
 }
 
 /* Read berth.yaml, once, for a component that asks for an image. In an image, whose
@@ -182,10 +182,11 @@ static int read_site(struct berth_err *err)
 {
     if (raise_fault(&state.settings_fault, err) < 0)
         return -1;
-    if (!state.site_is_read && outer_image())
+    if (state.site_is_read)
+        return 0;
+    if (outer_image())
         state.site = berth_site_default();
-    else if (!state.site_is_read &&
-             berth_site_read(state.settings.config, berth_site_owner(), &state.site,
+    else if (berth_site_read(state.settings.config, berth_site_owner(), &state.site,
                              err) < 0)
         return -1;
     state.site_is_read = true;
@@ -217,12 +218,14 @@ static struct berth_typed typed(const struct berth_request *request)
 static void set_kill_on_bad_exit(void)
 {
     const struct berth_typed words = typed(NULL);
+    const struct berth_site *site = NULL;
     struct berth_err err;
-    bool has_site = berth_mpiworld_has_image(&words) && read_site(&err) == 0;
 
-    if (!getenv(KILL_ON_BAD_EXIT) &&
-        berth_mpiworld_ends_together(&words, has_site ? &state.site : NULL))
-        state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
+    if (berth_mpiworld_has_image(&words) && read_site(&err) == 0)
+        site = &state.site;
+    if (getenv(KILL_ON_BAD_EXIT) || !berth_mpiworld_ends_together(&words, site))
+        return;
+    state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
 }
 
 /* Warn of variables that ask for an option in vain. */
@@ -269,8 +272,9 @@ static int check_component(struct berth_request *request, char *const *environme
     berth_request_note_ignored(request, &notes);
     if (notes.count > 0)
         slurm_info("berth: note: %s", notes.items[0]);
-    if (read_site(err) < 0 || berth_lookup_word(&state.site, request, err) < 0 ||
-        berth_policy_check_early(&state.site, request, environment, err) < 0 ||
+    if (read_site(err) < 0 || berth_lookup_word(&state.site, request, err) < 0)
+        return -1;
+    if (berth_policy_check_early(&state.site, request, environment, err) < 0 ||
         berth_mpiworld_check_lifetime(request, err) < 0)
         return -1;
     return berth_commandline_image(&state.site, state.settings.option_prefix, request,
@@ -292,11 +296,14 @@ static int publish(const char *variable, const struct berth_table *table,
 static int publish_words(struct berth_err *err)
 {
     const unsigned int count = state.table.containers;
+    const char *containers = NULL; /* one */
     char text[16];
 
-    snprintf(text, sizeof(text), "%u", count);
-    if (berth_variable_publish(BERTH_CONTAINERS_VARIABLE, count > 1 ? text : NULL,
-                               err) < 0)
+    if (count > 1) {
+        snprintf(text, sizeof(text), "%u", count);
+        containers = text;
+    }
+    if (berth_variable_publish(BERTH_CONTAINERS_VARIABLE, containers, err) < 0)
         return -1;
     return berth_variable_publish(BERTH_LIFETIME_VARIABLE,
                                   berth_table_lifetime(&state.table), err);
@@ -312,8 +319,7 @@ static const char *export_value(void)
         return "";
     if (berth_hetgroups_find_option(&state.hetgroups, optind, "export", &value))
         return value;
-    value = getenv("SRUN_EXPORT_ENV");
-    return value ? value : getenv("SLURM_EXPORT_ENV");
+    return berth_text_or(getenv("SRUN_EXPORT_ENV"), getenv("SLURM_EXPORT_ENV"));
 }
 
 /* Read the options by environment of the component: from srun's environment, and from
@@ -347,9 +353,9 @@ static const char *find_bundle(void)
     const bool is_first = state.table.count == 0;
     bool is_typed;
 
-    return state.is_taken
-               ? NULL
-               : berth_container_value(&state.hetgroups, optind, is_first, &is_typed);
+    if (state.is_taken)
+        return NULL;
+    return berth_container_value(&state.hetgroups, optind, is_first, &is_typed);
 }
 
 /* Take an image as Slurm's own --container for that of the component, where berth runs
@@ -401,13 +407,20 @@ static int merge_step(int group, struct berth_request *ret, struct berth_err *er
     BERTH_REQUEST struct berth_request job = {0};
     BERTH_REQUEST struct berth_request asked = {0};
 
-    if (raise_fault(&state.option_fault, err) < 0 || check_script(err) < 0 ||
-        berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, err) < 0 ||
-        read_environment(&asked, err) < 0 || berth_request_merge(ret, &job, err) < 0 ||
-        berth_request_merge(ret, &asked, err) < 0 ||
-        berth_request_merge(ret, &state.own, err) < 0 ||
-        add_pyxis(ret, &asked, err) < 0)
+    if (raise_fault(&state.option_fault, err) < 0 || check_script(err) < 0)
         return -1;
+    if (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, err) < 0 ||
+        read_environment(&asked, err) < 0)
+        return -1;
+
+    /* the last one wins, and pyxis gets what nobody has set */
+    if (berth_request_merge(ret, &job, err) < 0 ||
+        berth_request_merge(ret, &asked, err) < 0 ||
+        berth_request_merge(ret, &state.own, err) < 0)
+        return -1;
+    if (add_pyxis(ret, &asked, err) < 0)
+        return -1;
+
     ret->script = BERTH_UNSAID;
     if (berth_request_is_explained(ret) && berth_request_has_container(ret))
         log_sources(&asked, &job);
@@ -420,12 +433,15 @@ static int merge_step(int group, struct berth_request *ret, struct berth_err *er
 static int check_step(struct berth_request *request, unsigned long tasks,
                       struct berth_err *err)
 {
-    bool is_known = state.export.all && state.export.assigned.count == 0;
+    char *const *environment = NULL;
 
+    if (state.export.all && state.export.assigned.count == 0)
+        environment = environ;
     if (!berth_request_has_container(request))
         berth_request_fini(request);
-    if (check_component(request, is_known ? environ : NULL, err) < 0 ||
-        berth_mpirun_check_bundle(request, find_bundle(), err) < 0 ||
+    if (check_component(request, environment, err) < 0)
+        return -1;
+    if (berth_mpirun_check_bundle(request, find_bundle(), err) < 0 ||
         berth_mpirun_check_tasks(request, tasks, err) < 0 ||
         berth_mpirun_check_job(request, getenv("SLURM_JOB_ID"), err) < 0)
         return -1;
@@ -575,18 +591,22 @@ static int publish_site(struct berth_err *err)
  * the host: no component has an image. */
 static int publish_host(struct berth_err *err)
 {
-    const bool is_host = state.is_taken && !berth_table_find_container(&state.table);
+    const char *value = NULL;
 
-    return berth_variable_publish(BERTH_BUNDLE_HOST, is_host ? "1" : NULL, err);
+    if (state.is_taken && !berth_table_find_container(&state.table))
+        value = "1";
+    return berth_variable_publish(BERTH_BUNDLE_HOST, value, err);
 }
 
 /* Check the components read so far together; those from FIRST on are new. */
 static int check_table(size_t first, struct berth_err *err)
 {
-    if (berth_table_explain(&state.table, err) < 0 ||
-        berth_mpirun_check_table(&state.table, site_says_mpi(), err) < 0 ||
-        berth_mpiworld_check(&state.table, &state.hetgroups, optind, err) < 0 ||
-        gather_environment(first, err) < 0)
+    if (berth_table_explain(&state.table, err) < 0)
+        return -1;
+    if (berth_mpirun_check_table(&state.table, site_says_mpi(), err) < 0 ||
+        berth_mpiworld_check(&state.table, &state.hetgroups, optind, err) < 0)
+        return -1;
+    if (gather_environment(first, err) < 0)
         return -1;
     find_streams(first);
     berth_mpirun_set_worlds(&state.table);
@@ -693,18 +713,28 @@ static void print_notes(void)
     berth_exported_log(&state.site, &state.table);
 }
 
+/* Does this srun put berth-task into the lines of a --multi-prog file? On a newer Slurm
+ * the plugin in slurmstepd puts it before the command. */
+static bool prefixes_lines(void)
+{
+    const bool is_old = SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0);
+
+    if (!is_old || !berth_table_is_multiprog(&state.table))
+        return false;
+    return berth_table_find_container(&state.table);
+}
+
 int berth_local_launch(spank_t sp)
 {
+    const bool has_image = berth_table_find_container(&state.table);
     struct berth_err err;
 
-    if (berth_table_find_container(&state.table))
+    if (has_image)
         berth_hetjob_tell();
-    if (berth_table_find_container(&state.table) || state.is_run)
+    if (has_image || state.is_run)
         berth_stepmark_send(getenv("SLURM_JOB_ID"));
     print_notes();
-    if (SLURM_VERSION_NUMBER < SLURM_VERSION_NUM(23, 11, 0) &&
-        berth_table_is_multiprog(&state.table) &&
-        berth_table_find_container(&state.table) && berth_lines_prefix(sp, &err) < 0)
+    if (prefixes_lines() && berth_lines_prefix(sp, &err) < 0)
         refuse(&err);
     return 0;
 }
@@ -727,58 +757,91 @@ static bool script_runs_in_image(const struct berth_request *request)
     return state.site_is_read && berth_rules_default(&state.site, BERTH_OPTION_SCRIPT);
 }
 
+/* Does REQUEST say which container, by an image or by a name? */
+static bool names_container(const struct berth_request *request)
+{
+    return request->image || request->container_name;
+}
+
 /* Read the options of a component of sbatch or salloc into *RET, and check them, unless
  * an earlier start of this sbatch did. As for Slurm's own options, the environment wins
  * over the script, and the command line over both (sbatch(1)). */
 static int read_job_component(struct berth_request *ret, struct berth_err *err)
 {
     const size_t at = state.table.count;
-    const bool has_fault = take_container(err) < 0;
-    const bool is_named = state.own.image || state.script.image ||
-                          state.own.container_name || state.script.container_name;
-    const bool needs_image =
-        is_named || state.own.script == BERTH_YES || state.script.script == BERTH_YES;
+    const bool is_first = at == 0;
     struct berth_typed line;
+    bool is_named, needs_image;
 
-    state.is_named |= at == 0 && is_named;
-    if (has_fault)
+    if (take_container(err) < 0)
         return -1;
+    is_named = names_container(&state.own) || names_container(&state.script);
+    needs_image =
+        is_named || state.own.script == BERTH_YES || state.script.script == BERTH_YES;
+    if (is_first && is_named)
+        state.is_named = true;
     if (at < state.known.count)
         return berth_request_merge(ret, &state.known.rows[at].request, err);
-    if (raise_fault(&state.option_fault, err) < 0 || check_script(err) < 0 ||
-        berth_request_merge(ret, &state.script, err) < 0 ||
-        berth_request_merge(ret, &state.job, err) < 0 ||
-        berth_request_merge(ret, &state.own, err) < 0 ||
-        check_component(ret, NULL, err) < 0 ||
-        (needs_image && berth_request_check(ret, err) < 0) ||
-        berth_commandline_pull(&state.site, ret, err) < 0)
+
+    if (raise_fault(&state.option_fault, err) < 0 || check_script(err) < 0)
         return -1;
+    if (berth_request_merge(ret, &state.script, err) < 0 ||
+        berth_request_merge(ret, &state.job, err) < 0 ||
+        berth_request_merge(ret, &state.own, err) < 0)
+        return -1;
+    if (check_component(ret, NULL, err) < 0)
+        return -1;
+    if (needs_image && berth_request_check(ret, err) < 0)
+        return -1;
+    if (berth_commandline_pull(&state.site, ret, err) < 0)
+        return -1;
+
+    if (!is_first)
+        return 0;
     line = typed(ret);
     line.is_named = is_named && !script_runs_in_image(ret);
-    return at == 0 ? berth_commandline_job(&line, find_bundle(), err) : 0;
+    return berth_commandline_job(&line, find_bundle(), err);
 }
 
-/* In sbatch the environment after the first component counts (spank/resubmit.h). */
+/* Publish for the batch step that the job has an image. */
+static int publish_batch(struct berth_err *err)
+{
+    const char *value = NULL;
+
+    if (is_sbatch() && state.is_named)
+        value = "1";
+    return berth_variable_publish(BERTH_BATCH_VARIABLE, value, err);
+}
+
+/* In sbatch, where only the environment after the first component counts: if the
+ * options of the last component differ from those before, start sbatch once more with
+ * all of them (spank/resubmit.h). IS_KNOWN: that has been done. */
+static int resubmit_if_unlike(bool is_known, struct berth_err *err)
+{
+    const struct berth_row *last = &state.table.rows[state.table.count - 1];
+    const struct berth_row *before = &state.table.rows[state.table.count - 2];
+
+    if (is_known || berth_request_equal(&before->request, &last->request))
+        return 0;
+    return berth_resubmit(&state.hetgroups, optind, &state.table, err);
+}
+
+/* Publish the defaults of the job, after each of its components. */
 static int publish_job(struct berth_err *err)
 {
     const size_t count = state.table.count;
-    const struct berth_row *row = &state.table.rows[count - 1];
+    const struct berth_request *last = &state.table.rows[count - 1].request;
     const bool is_known = state.known.count >= count;
-    const char *batch = is_sbatch() && state.is_named ? "1" : NULL;
-    bool has_default;
 
-    if (count == 1 && berth_variable_publish(BERTH_BATCH_VARIABLE, batch, err) < 0)
+    if (count == 1 && publish_batch(err) < 0)
         return -1;
-    if (count > 1 && is_sbatch()) {
-        if (is_known || berth_request_equal(&row[-1].request, &row->request))
-            return 0;
-        return berth_resubmit(&state.hetgroups, optind, &state.table, err);
-    }
+    if (count > 1 && is_sbatch())
+        return resubmit_if_unlike(is_known, err);
     if (is_known)
         return publish(BERTH_JOB_VARIABLE, &state.known, err);
-    has_default =
-        berth_request_has_options(&row->request) || getenv(BERTH_JOB_VARIABLE);
-    return publish(BERTH_JOB_VARIABLE, has_default ? &state.table : NULL, err);
+    if (berth_request_has_options(last) || getenv(BERTH_JOB_VARIABLE))
+        return publish(BERTH_JOB_VARIABLE, &state.table, err);
+    return publish(BERTH_JOB_VARIABLE, NULL, err);
 }
 
 static int end_job_component(struct berth_err *err)

@@ -38,22 +38,29 @@ static char *read_default(void)
     return type;
 }
 
-int berth_mpiworld_check_lifetime(const struct berth_request *request,
-                                  struct berth_err *err)
+/* May jobs have an extern step, which keeps containers? Yes, if slurmctld does not
+ * answer: then the node finds out. */
+static bool may_have_extern(void)
 {
     slurm_conf_t *conf = NULL;
     bool has_extern;
 
-    const char *name = request->container_name;
-
-    if (!berth_request_has_container(request) ||
-        (!name && request->writable != BERTH_YES) ||
-        !berth_request_has_job_lifetime(request) ||
-        slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
-        return 0;
+    if (slurm_load_ctl_conf(0, &conf) != SLURM_SUCCESS)
+        return true;
     has_extern = conf->prolog_flags & PROLOG_FLAG_CONTAIN;
     slurm_free_ctl_conf(conf);
-    if (has_extern)
+    return has_extern;
+}
+
+int berth_mpiworld_check_lifetime(const struct berth_request *request,
+                                  struct berth_err *err)
+{
+    const char *name = request->container_name;
+    const bool is_kept = name || request->writable == BERTH_YES;
+
+    if (!berth_request_has_container(request) || !is_kept)
+        return 0;
+    if (!berth_request_has_job_lifetime(request) || may_have_extern())
         return 0;
     if (name)
         return berth_err_set(err,
@@ -145,39 +152,47 @@ static int check_root(const struct berth_table *table, const char *type,
     return 0;
 }
 
+/* Check that the components in TABLE can be one MPI_COMM_WORLD with the type of --mpi
+ * that counts: TYPED on the command line (NULL: none), else that of the variable, else
+ * the default of slurm.conf. */
+static int check_type(const struct berth_table *table, const char *typed,
+                      struct berth_err *err)
+{
+    const char *variable = getenv("SLURM_MPI_TYPE");
+    BERTH_FREE char *site = NULL;
+
+    if (table->count < 2 || berth_table_is_multiprog(table))
+        return 0;
+    if (!is_one_step() || !may_share_world(table))
+        return 0;
+    if (typed)
+        return berth_mpirun_check_mpi_type(typed, "", err);
+    if (variable)
+        return berth_mpirun_check_mpi_type(variable, " (SLURM_MPI_TYPE)", err);
+    site = read_default();
+    return berth_mpirun_check_mpi_type(site, " (MpiDefault in slurm.conf)", err);
+}
+
 int berth_mpiworld_check(const struct berth_table *table,
                          const struct berth_hetgroups *hetgroups, int optind,
                          struct berth_err *err)
 {
     static char *first; /* --mpi of the first component, the only one that counts */
-    BERTH_FREE char *site = NULL;
     const char *type = NULL;
-    const char *source = "";
 
     if (check_spawn(table, err) < 0)
         return -1;
-    if (table->count == 1 &&
-        berth_hetgroups_find_option(hetgroups, optind, "mpi", &type) && type) {
+    if (table->count == 1)
+        berth_hetgroups_find_option(hetgroups, optind, "mpi", &type);
+    if (type) {
         free(first);
         first = strdup(type);
         if (!first)
             return berth_err_oom(err);
     }
-    if (check_root(table, first ? first : getenv("SLURM_MPI_TYPE"), err) < 0)
+    if (check_root(table, berth_text_or(first, getenv("SLURM_MPI_TYPE")), err) < 0)
         return -1;
-    if (table->count < 2 || berth_table_is_multiprog(table) || !is_one_step() ||
-        !may_share_world(table))
-        return 0;
-    type = first;
-    if (!type) {
-        type = getenv("SLURM_MPI_TYPE");
-        source = " (SLURM_MPI_TYPE)";
-    }
-    if (!type) {
-        type = site = read_default();
-        source = " (MpiDefault in slurm.conf)";
-    }
-    return berth_mpirun_check_mpi_type(type, source, err);
+    return check_type(table, first, err);
 }
 
 /* The value of option ID in the environment; NULL: it has none. */
@@ -188,7 +203,9 @@ static char *default_of(enum berth_option_id id)
 
     berth_defaults_name(id, name);
     value = getenv(name);
-    return value && *value ? value : NULL;
+    if (!berth_text_given(value))
+        return NULL;
+    return value;
 }
 
 /* Does ARGUMENT set the image: by our option, or by VARIABLE in --export? */
@@ -218,7 +235,9 @@ bool berth_mpiworld_has_image(const struct berth_typed *typed)
 
 static enum berth_choice choice_of(bool is_chosen)
 {
-    return is_chosen ? BERTH_YES : BERTH_NO;
+    if (is_chosen)
+        return BERTH_YES;
+    return BERTH_NO;
 }
 
 /* Without --mpi-bind, a network of --container-libs implies --mpi-bind=hybrid. */
@@ -226,7 +245,9 @@ static enum berth_choice choice_in(const struct berth_request *request)
 {
     if (request->mpi)
         return choice_of(berth_request_mpi_chosen(request));
-    return berth_libs_need_mpi(request->libs) ? BERTH_YES : BERTH_UNSAID;
+    if (berth_libs_need_mpi(request->libs))
+        return BERTH_YES;
+    return BERTH_UNSAID;
 }
 
 /* The same in the default of the job, of one of the groups on the command line. */
@@ -250,18 +271,15 @@ static enum berth_choice choice_in_job(const struct berth_typed *typed)
 /* The same on the command line. */
 static enum berth_choice choice_typed(const struct berth_typed *typed)
 {
-    static char without_value[] = "auto";
     struct berth_arguments arguments = berth_hetgroups_all(typed->line);
     struct berth_argument argument;
-    struct berth_request request = {0};
+    struct berth_request request = {0}; /* borrows */
 
     while (berth_arguments_next(&arguments, &argument)) {
-        char *value = (char *)argument.value;
-
         if (berth_argument_is_ours(&argument, BERTH_OPTION_MPI))
-            request.mpi = value ? value : without_value;
+            request.mpi = (char *)berth_text_or(argument.value, "auto");
         else if (berth_argument_is_ours(&argument, BERTH_OPTION_LIBS))
-            request.libs = value;
+            request.libs = (char *)argument.value;
     }
     return choice_in(&request);
 }
@@ -295,6 +313,7 @@ bool berth_mpiworld_ends_together(const struct berth_typed *typed,
 
     if (berth_strvec_has(&typed->line->argv, ":"))
         return berth_mpiworld_has_image(typed);
-    return has_lines(typed) || asked == BERTH_YES ||
-           (site && berth_policy_may_join_ranks(site, asked));
+    if (has_lines(typed) || asked == BERTH_YES)
+        return true;
+    return site && berth_policy_may_join_ranks(site, asked);
 }

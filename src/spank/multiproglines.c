@@ -43,7 +43,9 @@ const char *berth_lines_file(const struct berth_typed *typed)
     bool is_multiprog =
         berth_hetgroups_find_option(typed->line, typed->optind, "multi-prog", NULL);
 
-    return is_multiprog && first < end ? typed->line->argv.items[first] : NULL;
+    if (!is_multiprog || first >= end)
+        return NULL;
+    return typed->line->argv.items[first];
 }
 
 /* Warn of options of ours after the program of LINE. */
@@ -98,8 +100,9 @@ static bool contains(const char *path, const char *text)
     enum { BEGINNING = 1 << 20 }; /* bytes; such a file may be long */
     BERTH_BUF struct berth_buf file = {0};
 
-    return is_file(path) && berth_fd_read_path(path, BEGINNING, &file) == 0 &&
-           file.text && strstr(file.text, text);
+    if (!is_file(path) || berth_fd_read_path(path, BEGINNING, &file) < 0)
+        return false;
+    return strstr(berth_buf_text(&file), text);
 }
 
 bool berth_lines_mention(const struct berth_hetgroups *line, const char *text)

@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/run.h"
+#include "base/text.h"
 #include "plan/fallback.h"
 #include "site/digest.h"
 #include "site/plugstack.h"
@@ -153,7 +154,7 @@ static bool may_keep_containers(spank_t sp)
     char lifetime[8] = "";
 
     spank_getenv(sp, BERTH_LIFETIME_VARIABLE, lifetime, sizeof(lifetime));
-    return berth_policy_may_last_job(&shared.site, *lifetime ? lifetime : NULL);
+    return berth_policy_may_last_job(&shared.site, berth_text_given(lifetime));
 }
 
 int berth_remote_forked(spank_t sp)
@@ -304,7 +305,7 @@ static int prepend_task(spank_t sp, const struct berth_taskfacts *part,
         return 0;
     order->argv0 = argv[0];
     argv[0] = strdup(BERTH_TASK_PROGRAM);
-    return argv[0] ? 0 : berth_err_oom(err);
+    return berth_err_oom_if(!argv[0], err);
 }
 
 #endif
@@ -358,6 +359,8 @@ static void add_shared(struct berth_order *order)
 {
     const struct berth_site *site = &shared.site;
 
+    if (*shared.settings.option_prefix)
+        order->prefix = shared.settings.option_prefix;
     order->runtime = site->runtime.path;
     order->record = site->provenance.file;
     order->report = shared.report;
@@ -366,6 +369,25 @@ static void add_shared(struct berth_order *order)
     order->memory = shared.rendezvous.memory;
     order->tasks = shared.rendezvous.tasks;
     order->ended = shared.rendezvous.ended;
+}
+
+/* Fill the members of ORDER, which borrows, that follow from the REQUEST of PART as the
+ * site lets it run. */
+static void add_request(spank_t sp, const struct berth_taskfacts *part,
+                        const struct berth_request *request,
+                        const struct berth_strvec *restored, struct berth_order *order)
+{
+    const struct berth_request *asked = &part->row->request;
+
+    order->request = *request;
+    if (!berth_request_equal(asked, request))
+        order->asked = *asked;
+    if (berth_request_has_job_lifetime(request))
+        spank_get_item(sp, S_JOB_ID, &order->job);
+    if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH))
+        order->allocation = part->row->job;
+    if (berth_request_is_explained(asked))
+        order->restored = *restored;
 }
 
 /* --mpi-bind and --container-libs need the rendezvous. */
@@ -507,8 +529,10 @@ static int check_alike(const struct berth_request *request, unsigned int nodes,
         return 0;
     if (berth_digest_of(&shared.site, berth_site_owner(), digest, err) < 0)
         return -1;
-    shared.is_unlike = berth_digest_check(digest, shared.submitted, err) < 0;
-    return shared.is_unlike ? -1 : 0;
+    if (berth_digest_check(digest, shared.submitted, err) == 0)
+        return 0;
+    shared.is_unlike = true;
+    return -1;
 }
 
 /* Become scancel of this step: tasks of other nodes, which were not refused, would wait
@@ -519,8 +543,9 @@ static void end_whole_step(spank_t sp)
     char path[4096] = "/usr/bin:/bin";
     char name[32];
 
-    if (spank_get_item(sp, S_TASK_ID, &task) != ESPANK_SUCCESS || task != 0 ||
-        spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
+    if (spank_get_item(sp, S_TASK_ID, &task) != ESPANK_SUCCESS || task != 0)
+        return; /* one task of the node is enough */
+    if (spank_get_item(sp, S_JOB_ID, &job) != ESPANK_SUCCESS ||
         spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
         return;
     spank_getenv(sp, "PATH", path, sizeof(path));
@@ -572,7 +597,6 @@ static void print_notes(spank_t sp, const struct berth_taskfacts *part,
 static int order_task(spank_t sp, const struct berth_taskfacts *part,
                       struct berth_strvec *restored, struct berth_err *err)
 {
-    const char *prefix = shared.settings.option_prefix;
     const struct berth_request *asked = &part->row->request;
     BERTH_REQUEST struct berth_request request = {0};
     BERTH_TERMS struct berth_terms terms = {0};
@@ -598,19 +622,9 @@ static int order_task(spank_t sp, const struct berth_taskfacts *part,
         return -1;
     print_notes(sp, part, &asker, &request, &order.step);
 
-    order.request = request;
     order.terms = terms;
     order.programs = programs;
-    if (berth_request_has_job_lifetime(&request))
-        spank_get_item(sp, S_JOB_ID, &order.job);
-    if (berth_request_mpi_is(&request, BERTH_MODE_LAUNCH))
-        order.allocation = part->row->job;
-    if (*prefix)
-        order.prefix = (char *)prefix;
-    if (!berth_request_equal(asked, &request))
-        order.asked = *asked;
-    if (berth_request_is_explained(asked))
-        order.restored = *restored;
+    add_request(sp, part, &request, restored, &order);
     add_shared(&order);
     return give_order(sp, part, &order, err);
 }
@@ -654,7 +668,7 @@ static void report_host(spank_t sp, const struct berth_taskfacts *part)
 {
     int argc;
     char **argv = berth_taskfacts_argv(sp, &argc);
-    int component = part->where.group >= 0 ? part->where.group : part->where.position;
+    int component = berth_taskfacts_component(part);
     struct berth_err err;
 
     if (component < 0 || !berth_table_find_container(part->table))
@@ -666,6 +680,16 @@ static void report_host(spank_t sp, const struct berth_taskfacts *part)
                   "command '%s'; give it --container-image=IMAGE, too",
                   component, argv[0]);
     report(sp, shared.report, &err);
+}
+
+/* The task of PART has no image. */
+static void leave_on_host(spank_t sp, const struct berth_taskfacts *part)
+{
+    /* the variable may be another component's, and Slurm starts berth-oci for all */
+    if (berth_variable_is_set(sp, BERTH_BUNDLE_VARIABLE))
+        spank_setenv(sp, BERTH_BUNDLE_HOST, "1", 1);
+    report_host(sp, part);
+    close_shared();
 }
 
 static int prepare_task(spank_t sp, struct berth_err *err)
@@ -690,21 +714,19 @@ static int prepare_task(spank_t sp, struct berth_err *err)
     if (berth_request_has_container(&part.row->request) ||
         berth_request_is_explained(&part.row->request) || part.row->ranks)
         return order_task(sp, &part, &restored, err);
-    if (berth_variable_is_set(sp,
-                              BERTH_BUNDLE_VARIABLE)) /* maybe another component's */
-        spank_setenv(sp, BERTH_BUNDLE_HOST, "1", 1);
-    report_host(sp, &part);
-    close_shared();
+    leave_on_host(sp, &part);
     return 0;
 }
 
 /* In the process of a batch script. */
 static void prepare_script(spank_t sp)
 {
-    const bool has_settings = !*shared.fault.text;
+    const struct berth_settings *settings = &shared.settings;
     struct berth_err err;
 
-    if (berth_batch_task(sp, has_settings ? &shared.settings : NULL, &err) == 0)
+    if (*shared.fault.text)
+        settings = NULL;
+    if (berth_batch_task(sp, settings, &err) == 0)
         return;
     report(sp, -1, &err);
     _exit(EXIT_FAILURE);

@@ -25,7 +25,7 @@ static int set_missing(spank_t sp, const char *name, const char *value,
         return berth_err_set(err, BERTH_VARIABLE_UNANSWERED, name);
     if (answer == ESPANK_SUCCESS)
         berth_strvec_push_pair(restored, name, list);
-    return restored->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(restored->failed, err);
 }
 
 /* Restore ITEM, NAME=VALUE. TERM is for tasks with a terminal only. */

@@ -53,18 +53,28 @@ struct server {
     int go[2]; /* a pipe: the process id of the extern step's slurmstepd */
 };
 
+/* Read who the user of the job is, as slurmctld has it. */
+static int read_user(spank_t sp, struct server *server)
+{
+    if (spank_get_item(sp, S_JOB_UID, &server->uid) != ESPANK_SUCCESS ||
+        spank_get_item(sp, S_JOB_GID, &server->gid) != ESPANK_SUCCESS)
+        return -1;
+    if (spank_get_item(sp, S_JOB_SUPPLEMENTARY_GIDS, &server->gids,
+                       &server->gid_count) != ESPANK_SUCCESS)
+        return -1;
+    return 0;
+}
+
 static int read_facts(spank_t sp, struct server *server)
 {
     uint32_t step = 0;
 
     if (spank_get_item(sp, S_JOB_ID, &server->job) != ESPANK_SUCCESS ||
-        spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS ||
-        spank_get_item(sp, S_JOB_UID, &server->uid) != ESPANK_SUCCESS ||
-        spank_get_item(sp, S_JOB_GID, &server->gid) != ESPANK_SUCCESS ||
-        spank_get_item(sp, S_JOB_SUPPLEMENTARY_GIDS, &server->gids,
-                       &server->gid_count) != ESPANK_SUCCESS)
+        spank_get_item(sp, S_JOB_STEPID, &step) != ESPANK_SUCCESS)
         return -1;
-    return berth_stepd_place(server->job, step, &server->place) ? 0 : -1;
+    if (!berth_stepd_place(server->job, step, &server->place))
+        return -1;
+    return read_user(sp, server);
 }
 
 /* Returns a socket that listens at the job's address; -1 if another process has the

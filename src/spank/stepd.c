@@ -30,7 +30,9 @@ static int read_position(const char *rest)
     position = strtol(number, &end, 10);
     if (end == number || *end != '\0')
         return -1;
-    return position >= 0 && position <= BERTH_GROUP_MAX ? (int)position : -1;
+    if (position < 0 || position > BERTH_GROUP_MAX)
+        return -1;
+    return (int)position;
 }
 
 bool berth_stepd_read(const char *path, uint32_t job, uint32_t step,

@@ -102,10 +102,11 @@ static uint32_t count_tasks(spank_t sp)
     return count;
 }
 
-/* The component of PART, by its position or its group; -1: the step has one only. */
-static int component_of(const struct berth_taskfacts *part)
+int berth_taskfacts_component(const struct berth_taskfacts *part)
 {
-    return part->where.position >= 0 ? part->where.position : part->where.group;
+    if (part->where.position >= 0)
+        return part->where.position;
+    return part->where.group;
 }
 
 struct berth_order_step berth_taskfacts_step(spank_t sp,
@@ -114,7 +115,7 @@ struct berth_order_step berth_taskfacts_step(spank_t sp,
 {
     const struct berth_table *table = part->table;
     const struct berth_row *row = part->row;
-    const int component = component_of(part);
+    const int component = berth_taskfacts_component(part);
     bool differs = table->count > 1 || table->rows[0].group == BERTH_GROUP_ALL;
     struct berth_order_step step = {
         .tasks = berth_table_tasks(table, row, count_tasks(sp)),
@@ -146,6 +147,14 @@ row_of_task(spank_t sp, const struct berth_taskfacts *part, uint32_t local)
     return row;
 }
 
+/* Append the local id of a task to the list LOCALS, of which it is the first or not. */
+static void add_local(uint32_t local, bool is_first, struct berth_buf *locals)
+{
+    if (!is_first)
+        berth_buf_puts(locals, ",");
+    berth_buf_addf(locals, "%u", local);
+}
+
 /* Count, on this node, the TASKS in the container of a --multi-prog line, outside of
  * containers, and the other containers. Append the local ids of the first to LOCALS. */
 static struct berth_order_container count_container(spank_t sp,
@@ -174,15 +183,14 @@ static struct berth_order_container count_container(spank_t sp,
             container.has_spaces = true;
 
         if (number == ours) {
-            if (container.tasks > 0)
-                berth_buf_puts(locals, ",");
-            berth_buf_addf(locals, "%u", local);
+            add_local(local, container.tasks == 0, locals);
             container.tasks++;
-        } else if (number >= 0 && number < BERTH_CONTAINERS_MAX &&
-                   !is_counted[number]) {
-            is_counted[number] = true;
-            container.others++;
+            continue;
         }
+        if (number < 0 || number >= BERTH_CONTAINERS_MAX || is_counted[number])
+            continue;
+        is_counted[number] = true;
+        container.others++;
     }
     return container;
 }
@@ -225,25 +233,30 @@ line_of_rank(const struct berth_multiprog *file, unsigned int rank)
     return NULL;
 }
 
+static int copy_name(const char *name, char **ret, struct berth_err *err)
+{
+    *ret = strdup(name);
+    return berth_err_oom_if(!*ret, err);
+}
+
 int berth_taskfacts_program(spank_t sp, const struct berth_taskfacts *part,
                             const char *prefix, char **ret_program, uint32_t *ret_tasks,
                             struct berth_err *err)
 {
-    const struct berth_multiprog_line *line = NULL;
+    const struct berth_multiprog_line *line;
     int argc;
     char **argv = berth_taskfacts_argv(sp, &argc);
 
     *ret_tasks = berth_taskfacts_tasks(sp, part);
     if (!part->row->ranks) {
-        *ret_program = strdup(argc > 0 ? argv[0] : "");
-        return *ret_program ? 0 : berth_err_oom(err);
+        if (argc < 1)
+            return copy_name("", ret_program, err);
+        return copy_name(argv[0], ret_program, err);
     }
 
     line = line_of_rank(part->lines, part->rank);
-    if (!line) {
-        *ret_program = strdup("");
-        return *ret_program ? 0 : berth_err_oom(err);
-    }
+    if (!line)
+        return copy_name("", ret_program, err);
     if (!berth_ranks_is_rest(line->ranks))
         *ret_tasks = berth_ranks_measure(line->ranks).count;
     return berth_multiprog_program(line, part->rank, prefix, ret_program, err);

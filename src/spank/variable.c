@@ -15,9 +15,13 @@ static const char *const names[] = {
 
 int berth_variable_publish(const char *name, const char *text, struct berth_err *err)
 {
-    int result = text ? setenv(name, text, 1) : unsetenv(name);
+    int result;
 
-    return result < 0 ? berth_err_oom(err) : 0;
+    if (text)
+        result = setenv(name, text, 1);
+    else
+        result = unsetenv(name);
+    return berth_err_oom_if(result < 0, err);
 }
 
 bool berth_variable_is_set(spank_t sp, const char *name)
