@@ -45,7 +45,8 @@ int berth_lookup_word(const struct berth_site *site, struct berth_request *reque
 {
     BERTH_BUF struct berth_buf uri = {0};
 
-    if (site->images.bare != BERTH_BARE_PULL || request->uri ||
+    /* A step may have the name of a container, and no image. */
+    if (site->images.bare != BERTH_BARE_PULL || request->uri || !request->image ||
         !berth_request_has_container(request) || access(request->image, F_OK) == 0 ||
         !berth_missing_is_word(request->image, &uri))
         return 0;

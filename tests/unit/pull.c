@@ -639,6 +639,36 @@ TEST(a_request_gets_the_file)
     ck_assert_int_eq(told, 3);
 }
 
+/* What a step asks for, and the image of a registry that it gets where the site pulls
+ * words. NULL: none. */
+static const struct {
+    const char *image, *name, *uri;
+} bare[] = {
+    {"ubuntu", NULL, "docker://ubuntu"},
+    {"ubuntu", "work", "docker://ubuntu"},
+    {"here", NULL, NULL}, /* there is such a file */
+    {NULL, "work", NULL}, /* a step after the first */
+    {NULL, NULL, NULL},
+};
+
+TEST_ROWS(a_word_is_an_image_where_the_site_says_so, bare)
+{
+    const struct berth_site pulls = {.images.bare = BERTH_BARE_PULL};
+    BERTH_REQUEST struct berth_request request = {0};
+    BERTH_FREE char *directory = getcwd(NULL, 0);
+    struct berth_err err;
+
+    unit_write("here", "", 0);
+    if (bare[_i].image)
+        ck_assert_int_eq(berth_request_parse(&request, BERTH_OPTION_IMAGE,
+                                             bare[_i].image, directory, &err),
+                         0);
+    if (bare[_i].name)
+        request.container_name = strdup(bare[_i].name);
+    ck_assert_int_eq(berth_lookup_word(&pulls, &request, &err), 0);
+    ck_assert_pstr_eq(request.uri, bare[_i].uri);
+}
+
 static const struct {
     const char *version;
     bool has_no_oci;

@@ -69,6 +69,10 @@ equal "two components, one name" "c1 c1" \
     "$(step_of -N1 -n1 --container-name=c1 cat /opt/n : -N1 -n1 --container-name=c1 cat /opt/n | paste -sd' ')"
 equal "the status of a step is its command's" 7 "$(step_on_n1 -Q --container-name=work sh -c 'exit 7' >/dev/null; echo $?)"
 
+site <<<'images: {bare: pull}'
+equal "a site that pulls words: no word, no image" "a" "$(step_on_n1 --container-name=work cat /etc/berth-image)"
+site </dev/null
+
 echo "# root"
 R=--container-remap-root
 matches "root has a container with all ids" "^0 65536$" \
