@@ -18,6 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/installed.h"
+#include "base/searchpath.h"
 
 #define USUAL_DIRECTORIES "/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin"
 
@@ -31,21 +32,16 @@ bool berth_run_is_program(const char *path)
 /* Returns the first DIRECTORY/NAME that is a program, of the absolute DIRECTORIES. */
 static char *search(const char *directories, const char *name)
 {
-    BERTH_FREE char *copy = strdup(directories);
-    char *next = copy;
+    struct berth_searchpath path = {.left = directories};
 
-    while (next) {
-        const char *directory = strsep(&next, ":");
-        BERTH_FREE char *path = NULL;
+    while (berth_searchpath_next(&path)) {
+        BERTH_FREE char *file = NULL;
 
-        if (*directory != '/')
+        if (*path.directory != '/')
             continue;
-        if (asprintf(&path, "%s/%s", directory, name) < 0) {
-            path = NULL;
-            return NULL;
-        }
-        if (berth_run_is_program(path))
-            return berth_steal(&path);
+        file = berth_searchpath_file(&path, name);
+        if (file && berth_run_is_program(file))
+            return berth_steal(&file);
     }
     return NULL;
 }

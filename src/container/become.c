@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/run.h"
+#include "base/searchpath.h"
 #include "base/text.h"
 #include "container/runscript.h"
 #include "plan/launch.h"
@@ -368,44 +369,26 @@ static bool is_file(const char *path)
     return stat(path, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* Returns the path of NAME in the directory with which PATH begins, a list with colons;
- * an empty one is the working directory. */
-static char *path_in_first(const char *path, const char *name)
-{
-    size_t length = strcspn(path, ":");
-    char *found;
-
-    if (length == 0) {
-        path = ".";
-        length = 1;
-    }
-    if (asprintf(&found, "%.*s/%s", (int)length, path, name) < 0)
-        return NULL;
-    return found;
-}
-
 /* Returns the path of NAME on the PATH or else in the working directory, as slurmstepd
  * does. NULL with errno: it is in neither. */
 static char *find_name(const char *name)
 {
-    const char *path = getenv("PATH");
+    struct berth_searchpath path = {.left = getenv("PATH")};
     bool is_forbidden = false;
 
-    if (!path)
-        path = "/bin:/usr/bin";
-    while (path) {
-        BERTH_FREE char *found = path_in_first(path, name);
-        const char *colon = strchr(path, ':');
+    if (!path.left)
+        path.left = "/bin:/usr/bin";
+    while (berth_searchpath_next(&path)) {
+        BERTH_FREE char *file = berth_searchpath_file(&path, name);
 
-        if (!found)
+        if (!file)
             return NULL;
-        if (is_file(found)) {
-            if (access(found, X_OK) == 0)
-                return berth_steal(&found);
-            /* a later directory may have one that can be executed */
-            is_forbidden = true;
-        }
-        path = colon ? colon + 1 : NULL;
+        if (!is_file(file))
+            continue;
+        if (access(file, X_OK) == 0)
+            return berth_steal(&file);
+        /* a later directory may have one that can be executed */
+        is_forbidden = true;
     }
 
     if (!is_forbidden && is_file(name))
