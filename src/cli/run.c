@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fd.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/host.h"
 #include "cli/request.h"
+#include "cli/slurmtask.h"
 #include "plan/launch.h"
 #include "request/bundle.h"
 #include "request/misnamed.h"
@@ -33,16 +33,17 @@
 #include "image/lookup.h"
 #include "image/policyfacts.h"
 #include "container/become.h"
+#include "container/runtime.h"
 #include "ipc/report.h"
 #include "ipc/stepmark.h"
 
 extern char **environ;
 
-/* The task. */
+/* The task that this process is. */
 static struct {
     struct berth_site site;
     const struct berth_request *asked; /* by the user */
-    char **command;                    /* words, ended by NULL */
+    char **command;                    /* ended by NULL */
     bool is_step;                      /* it is one of a step */
     bool is_container;                 /* of Slurm's own --container (berth-oci) */
     const char *script;                /* the command is this batch script; NULL: no */
@@ -50,62 +51,19 @@ static struct {
     struct berth_order order; /* the step, the container, and its descriptors */
     struct berth_rendezvous rendezvous;
     bool leads; /* it starts the container, or must call berth_rendezvous_fail() */
-} own = {.order = BERTH_ORDER_EMPTY};
+} self = {.order = BERTH_ORDER_EMPTY};
 
-/* The variables with the rank of a process: of the mpirun of Hydra (MPICH, Intel MPI,
- * MVAPICH), Open MPI, PRRTE and PALS, and last that of Slurm. */
-static const char *const ranks[] = {"PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK",
-                                    "PALS_RANKID", "SLURM_PROCID"};
-
-enum { LAUNCHERS = sizeof(ranks) / sizeof(*ranks), SLURM = LAUNCHERS - 1 };
-
-/* Returns the rank that the first COUNT variables give this process; NULL: none. */
-static const char *rank_of(int count)
+/* Do tasks with another command need another container? With --mpi-bind, one program is
+ * judged for a container. Without an image, the arguments are wrong, and each command
+ * has its own error. */
+static bool key_has_command(void)
 {
-    for (int i = 0; i < count; i++) {
-        const char *rank = getenv(ranks[i]);
-
-        if (rank)
-            return rank;
-    }
-    return NULL;
-}
-
-/* Is this process, or one above it, in a task of a step, whose rank is RANK? */
-static bool is_below_step(const char *rank)
-{
-    enum { FIRST_SPECIAL = 0xfffffff0 }; /* SLURM_BATCH_SCRIPT and others, slurm.h */
-    const char *step = getenv("SLURM_STEP_ID");
-
-    return step && strtoul(step, NULL, 10) < FIRST_SPECIAL && getenv("SLURM_JOB_ID") &&
-           getenv("SLURM_GTIDS") && rank;
-}
-
-/* Is this process in a task of a step, and not a rank of an mpirun there? Slurm's own
- * process managers give a task its rank in the step, and the size of the step; the name
- * space of its PMIx says whose it is. */
-static bool is_in_step(void)
-{
-    const char *rank = getenv(ranks[SLURM]);
-    const char *inner = rank_of(SLURM);
-    const char *tasks = getenv("SLURM_NTASKS");
-    const char *size = getenv("PMI_SIZE");
-    const char *space = getenv("PMIX_NAMESPACE");
-
-    if (!is_below_step(rank))
-        return false;
-    if (getenv("OMPI_COMM_WORLD_RANK"))
-        return false;
-    if (inner && strcmp(inner, rank) != 0)
-        return false;
-    if (size && tasks && strcmp(size, tasks) != 0)
-        return false;
-    return !space || berth_text_starts(space, "slurm.pmix.");
+    return !self.asked->image || berth_request_looks_inside(self.asked) ||
+           berth_policy_may_set_mpi(&self.site);
 }
 
 /* Tasks with the same key share a container: those with the same options, directory and
- * variables by which the runtime, or the host's MPI, is another one. With --mpi-bind,
- * one program is judged for a container, so that each word of the command counts. */
+ * variables by which the runtime, or the host's MPI, is another one. */
 static int make_key(uint64_t *ret, struct berth_err *err)
 {
     static const char *const starts[] = {
@@ -114,155 +72,141 @@ static int make_key(uint64_t *ret, struct berth_err *err)
         "MPICH_DIR=",       "OPAL_PREFIX=",    NULL};
     BERTH_FREE char *directory = getcwd(NULL, 0);
     BERTH_BUF struct berth_buf text = {0};
-    bool has_words = !own.asked->image || /* the words are wrong */
-                     berth_request_looks_inside(own.asked) ||
-                     berth_policy_may_set_mpi(&own.site);
 
-    berth_wire_put_request(&text, own.asked);
+    berth_wire_put_request(&text, self.asked);
     berth_buf_addf(&text, "\n%s\n", directory ? directory : "");
-    for (char *const *word = own.command; has_words && *word; word++)
-        berth_buf_addf(&text, "%s\n", *word);
-    for (char *const *it = environ; *it; it++)
-        if (berth_text_starts_any(*it, starts))
-            berth_buf_addf(&text, "%s\n", *it);
+    if (key_has_command())
+        for (char *const *argument = self.command; *argument; argument++)
+            berth_buf_addf(&text, "%s\n", *argument);
+    for (char *const *variable = environ; *variable; variable++)
+        if (berth_text_starts_any(*variable, starts))
+            berth_buf_addf(&text, "%s\n", *variable);
+
     if (text.failed)
         return berth_err_oom(err);
     *ret = berth_hash(BERTH_HASH_START, text.text, text.used);
     return 0;
 }
 
-static unsigned int number_of(const char *variable)
-{
-    const char *text = getenv(variable);
-
-    return text ? (unsigned int)strtoul(text, NULL, 10) : 0;
-}
-
-/* Has a slurmstepd of this host a socket named NODE_JOB.STEP and then REST
- * (spank/stepd.h)? STEP is that of this task. */
-static bool has_stepd(unsigned long job, const char *rest)
-{
-    enum { MOST = 4 << 20 };
-    BERTH_BUF struct berth_buf sockets = {0};
-    char name[64];
-
-    snprintf(name, sizeof(name), "_%lu.%u%s", job, number_of("SLURM_STEP_ID"), rest);
-    return berth_fd_read_path("/proc/net/unix", MOST, &sockets) == 0 && sockets.text &&
-           strstr(sockets.text, name);
-}
-
-/* Has the step several components? In a het job a variable says so, in a het step of
- * one allocation only the name of slurmstepd's socket, which ends in their number. */
-static bool has_components(void)
-{
-    return getenv("SLURM_HET_SIZE") || has_stepd(number_of("SLURM_JOB_ID"), ".");
-}
-
-/* The job of the component GROUP of a het job; 0: there is none. */
-static unsigned int job_of_group(int group)
-{
-    static const char *const formats[] = {"SLURM_JOB_ID_HET_GROUP_%d",
-                                          "SLURM_JOB_ID_PACK_GROUP_%d"};
-
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        char name[64];
-        unsigned int job;
-
-        snprintf(name, sizeof(name), formats[i], group);
-        job = number_of(name);
-        if (job > 0)
-            return job;
-    }
-    return 0;
-}
-
-/* The het group of this task's component, whose slurmstepd is on this host; -1: none.
- * SLURM_JOB_ID is that of the first component in all of them. */
-static int find_group(void)
-{
-    if (!own.is_step)
-        return -1;
-    for (int group = 0; group <= BERTH_GROUP_MAX; group++) {
-        unsigned int job = job_of_group(group);
-
-        if (job == 0)
-            return -1;
-        if (has_stepd(job, "\n"))
-            return group;
-    }
-    return -1;
-}
-
 /* A batch script is the only process of a step of its own. */
 static void describe_script(struct berth_order_step *step)
 {
-    step->nodes = step->tasks = 1;
-    step->prints_step = step->prints_component = step->is_first = true;
+    step->nodes = 1;
+    step->tasks = 1;
+    step->prints_step = true;
+    step->prints_component = true;
+    step->is_first = true;
 }
 
 /* Fill what Slurm tells each task. All numbers go through all components, and nothing
  * tells which node is the first of a later one: each node explains. */
+static void describe_task(struct berth_order_step *step)
+{
+    const bool is_on_first_node = berth_slurmtask_is_on_first_node();
+
+    step->prints_step = is_on_first_node;
+    step->prints_component = is_on_first_node;
+    step->nodes = berth_slurmtask_nodes();
+    step->tasks = berth_slurmtask_tasks();
+    step->is_several = berth_slurmtask_has_components();
+    step->is_first = self.leads && (is_on_first_node || step->is_several);
+}
+
+/* A process outside of a step may still be a rank of an mpirun. */
+static void describe_rank(struct berth_order_step *step)
+{
+    const bool is_first_rank = berth_slurmtask_is_first_rank();
+
+    step->prints_step = is_first_rank;
+    step->prints_component = is_first_rank;
+}
+
 static void describe_step(struct berth_order_step *step)
 {
-    const char *place = own.is_step ? getenv("SLURM_NODEID") : rank_of(LAUNCHERS);
-    bool is_first_place = !place || strcmp(place, "0") == 0;
-
-    if (own.script) {
+    if (self.script)
         describe_script(step);
-        return;
-    }
-    step->prints_step = is_first_place;
-    step->prints_component = is_first_place;
-    if (!own.is_step)
-        return;
-    step->nodes = number_of("SLURM_STEP_NUM_NODES");
-    step->tasks = number_of("SLURM_STEP_NUM_TASKS");
-    step->is_several = has_components();
-    step->is_first = own.leads && (step->prints_component || step->is_several);
+    else if (self.is_step)
+        describe_task(step);
+    else
+        describe_rank(step);
 }
 
 /* Meet the other tasks of the step, if there are any. The container ends with the
  * processes in it, also after exec. */
 static int meet(struct berth_err *err)
 {
-    const char *node = getenv(BERTH_TASK_NODE);
-    struct berth_taskclient task = {.is_step = own.is_step,
-                                    .rank = number_of(ranks[SLURM]),
-                                    .limit = own.site.runtime.start_timeout,
-                                    .forbidden = berth_site_why_apart(&own.site),
-                                    .node = node ? node : "this host"};
+    struct berth_taskclient task = {.is_step = self.is_step,
+                                    .rank = berth_slurmtask_rank(),
+                                    .limit = self.site.runtime.start_timeout,
+                                    .forbidden = berth_site_why_apart(&self.site),
+                                    .node = berth_slurmtask_node()};
 
-    if (make_key(&task.key, err) < 0 ||
-        berth_taskclient_join(&task, &own.order, err) < 0)
+    if (make_key(&task.key, err) < 0)
         return -1;
-    own.rendezvous = berth_task_rendezvous(&(struct berth_task){.order = own.order});
-    if (berth_rendezvous_map(&own.rendezvous, err) < 0)
+    if (berth_taskclient_join(&task, &self.order, err) < 0)
         return -1;
-    own.leads = berth_rendezvous_reserve(&own.rendezvous);
-    describe_step(&own.order.step);
+
+    self.rendezvous = berth_task_rendezvous(&(struct berth_task){.order = self.order});
+    if (berth_rendezvous_map(&self.rendezvous, err) < 0)
+        return -1;
+    self.leads = berth_rendezvous_reserve(&self.rendezvous);
+    describe_step(&self.order.step);
     return 0;
 }
 
-/* List the variables of REQUEST. If an mpirun has started this process, variables that
- * tell its MPI library that the other ranks are in containers of their own come before
- * those that the user asks for. */
+/* Is this process a rank of an mpirun on the host, with a container for itself? */
+static bool is_rank_of_mpirun(const struct berth_request *request)
+{
+    return !self.is_step && berth_slurmtask_has_mpirun_rank() &&
+           !berth_request_starts_mpirun(request);
+}
+
+/* List the variables of REQUEST. For a rank of an mpirun, variables that tell its MPI
+ * library that the other ranks are in containers of their own come before those that
+ * the user asks for. */
 static void list_variables(const struct berth_request *request,
                            struct berth_strvec *ret)
 {
-    if (!own.is_step && rank_of(SLURM) && !berth_request_starts_mpirun(request))
+    if (is_rank_of_mpirun(request))
         berth_launch_apart(environ, ret);
     berth_strvec_append(ret, &request->env);
+}
+
+/* Are there tasks of the step outside of the container of ORDER, as far as this node
+ * knows? */
+static bool has_other_tasks(const struct berth_order *order)
+{
+    return order->step.is_several || order->container.others > 0 ||
+           order->container.hosts > 0;
 }
 
 /* The number of tasks with this request, as far as this node knows. */
 static unsigned int count_tasks(const struct berth_order *order)
 {
-    const struct berth_order_container *container = &order->container;
+    if (has_other_tasks(order))
+        return order->container.tasks;
+    return order->step.tasks;
+}
 
-    bool has_others =
-        order->step.is_several || container->others > 0 || container->hosts > 0;
+/* Change how ORDER binds MPI, which depends on what this process can know or has to do.
+ */
+static void adapt_mpi(struct berth_order *order)
+{
+    struct berth_request *request = &order->request;
+    const bool has_other_containers =
+        order->step.is_several || order->container.others > 0;
 
-    return has_others ? container->tasks : order->step.tasks;
+    /* tasks in other containers do not see what is chosen here */
+    if (berth_request_mpi_is(request, BERTH_MODE_AUTO) && has_other_containers)
+        request->world = BERTH_WORLD_HOST;
+
+    /* the nodes are those of the job, whose variables only srun has */
+    if (berth_request_mpi_is(request, BERTH_MODE_LAUNCH) && !self.script)
+        order->step.nodes = 0;
+
+    /* the option is for the steps of the script */
+    if (self.script && !berth_request_starts_mpirun(request))
+        request->mpi = NULL;
 }
 
 /* Fill ORDER, which borrows everything, for REQUEST, which the site has made of what
@@ -273,39 +217,42 @@ static void fill_order(const struct berth_request *request,
                        const struct berth_strvec *asked,
                        const struct berth_strvec *variables, struct berth_order *order)
 {
-    *order = own.order;
-    order->asked = *own.asked;
+    *order = self.order;
+    order->asked = *self.asked;
     order->asked.env = *asked;
     order->request = *request;
     order->request.env = *variables;
-    /* tasks in other containers do not see what is chosen here */
-    if (berth_request_mpi_is(&order->request, BERTH_MODE_AUTO) &&
-        (order->step.is_several || order->container.others > 0))
-        order->request.world = BERTH_WORLD_HOST;
-    if (berth_request_mpi_is(&order->request, BERTH_MODE_LAUNCH) && !own.script)
-        order->step.nodes = 0; /* of the job, whose variables only srun has */
-    if (own.script && !berth_request_starts_mpirun(&order->request))
-        order->request.mpi = NULL; /* is for the steps of the script */
-    order->script = (char *)own.script;
+    order->script = (char *)self.script;
     order->terms = *terms;
-    order->runtime = own.site.runtime.path;
+    order->runtime = self.site.runtime.path;
     order->container.has_spaces = berth_request_is_apart(request, environ);
+    adapt_mpi(order);
+}
+
+/* Do all components of a het step have an --mpi type with which they can meet? */
+static int check_mpi_type(const struct berth_order *order, struct berth_err *err)
+{
+    if (!berth_order_het_step(&order->step, environ))
+        return 0;
+    if (berth_request_starts_mpirun(&order->request))
+        return 0;
+    return berth_mpirun_check_mpi_type(getenv("SLURM_MPI_TYPE"), "", err);
 }
 
 /* Check what needs the number of tasks, and warn of what may be meant. */
 static int check_order(const struct berth_order *order, struct berth_err *err)
 {
-    const char *program = *own.command ? *own.command : "";
-    const unsigned int tasks = count_tasks(&own.order);
+    const char *program = *self.command ? *self.command : "";
+    const unsigned int tasks = count_tasks(&self.order);
     struct berth_err warning;
 
-    if (berth_order_het_step(&order->step, environ) &&
-        !berth_request_starts_mpirun(&order->request) &&
-        berth_mpirun_check_mpi_type(getenv("SLURM_MPI_TYPE"), "", err) < 0)
+    if (check_mpi_type(order, err) < 0)
         return -1;
-    if (berth_mpirun_check_tasks(&order->request, tasks, err) < 0 ||
-        berth_mpirun_check_command(&order->request, tasks, program, err) < 0)
+    if (berth_mpirun_check_tasks(&order->request, tasks, err) < 0)
         return -1;
+    if (berth_mpirun_check_command(&order->request, tasks, program, err) < 0)
+        return -1;
+
     if (order->step.is_first &&
         berth_mpirun_is_repeated(&order->request, tasks, program, &warning))
         fprintf(stderr, "berth: %s\n", warning.text);
@@ -332,47 +279,59 @@ static void warn_misnamed(void)
             fprintf(stderr, "berth: warning: %s\n", sentence.text);
 }
 
-/* Print what a rule of the site replaces, what has no effect, and, in a step, what only
- * the plugin can do. */
-static void print_notes(const struct berth_site_asker *asker)
+/* Has --export=NONE dropped the environment of this task? Slurm gives a script HOME,
+ * unless slurmrestd has submitted it without. */
+static bool has_lost_environment(const struct berth_order_step *step)
 {
-    const struct berth_order_step *step = &own.order.step;
-    BERTH_STRVEC struct berth_strvec sentences = {0};
+    return step->nodes && !self.script && !getenv("HOME");
+}
 
-    if (!own.leads || !step->prints_step)
-        return;
-    warn_misnamed();
-    berth_rules_report(&own.site, &asker->job, own.asked, &sentences);
-    berth_request_note_ignored(own.asked, &sentences);
-    if (berth_request_has_job_lifetime(own.asked) && !own.script)
-        berth_strvec_push(&sentences,
+/* Append what only the plugin can do in a step. */
+static void note_plugin(const struct berth_order_step *step,
+                        struct berth_strvec *sentences)
+{
+    if (berth_request_has_job_lifetime(self.asked) && !self.script)
+        berth_strvec_push(sentences,
                           "--container-lifetime=job: only steps of srun use a "
                           "container again; this one ends with its command");
-    /* Slurm gives a script HOME, unless slurmrestd has submitted it without. */
-    if (step->nodes && !own.script && !getenv("HOME"))
-        berth_strvec_push(&sentences,
+    if (has_lost_environment(step))
+        berth_strvec_push(sentences,
                           "--export=NONE has dropped the environment, and only the "
                           "plugin restores it; MPI may need FI_*, UCX_*, MPICH_*, "
                           "OMPI_MCA_*, I_MPI_* and OMP_*: write srun --export=ALL");
-    if (step->is_several && own.is_container)
-        berth_strvec_push(&sentences,
+    if (step->is_several && self.is_container)
+        berth_strvec_push(sentences,
                           "Slurm gives the last --container to all components of this "
                           "step; only the plugin gives each its own");
     else if (step->is_several)
-        berth_strvec_push(&sentences,
+        berth_strvec_push(sentences,
                           "only the plugin compares the components of this step; give "
                           "--mpi-bind to all of them, or to none");
+}
+
+/* Print what a rule of the site replaces, what has no effect, and what only the plugin
+ * can do. */
+static void print_notes(const struct berth_site_asker *asker)
+{
+    const struct berth_order_step *step = &self.order.step;
+    BERTH_STRVEC struct berth_strvec sentences = {0};
+
+    if (!self.leads || !step->prints_step)
+        return;
+    warn_misnamed();
+    berth_rules_report(&self.site, &asker->job, self.asked, &sentences);
+    berth_request_note_ignored(self.asked, &sentences);
+    note_plugin(step, &sentences);
     for (size_t i = 0; i < sentences.count; i++)
         fprintf(stderr, "berth: note: %s\n", sentences.items[i]);
 }
 
-/* Refuse to start a container in a container. */
+/* Refuse to start a container in a container. A shell on the host may have inherited
+ * the variable of a runtime, but not its directory. */
 static int check_host(struct berth_err *err)
 {
-    const char *image = getenv("APPTAINER_CONTAINER");
+    const char *image = berth_runtime_image(environ);
 
-    if (!image)
-        image = getenv("SINGULARITY_CONTAINER");
     if (!image || access("/.singularity.d", F_OK) < 0)
         return 0;
     return berth_err_set(err,
@@ -384,7 +343,7 @@ static int check_host(struct berth_err *err)
 /* Does this task only join the container that another one starts? */
 static bool is_follower(void)
 {
-    return !own.leads && !berth_request_is_explained(own.asked);
+    return !self.leads && !berth_request_is_explained(self.asked);
 }
 
 /* Do REQUEST, as the site allows it, on TERMS: become the command. Returns as
@@ -397,17 +356,32 @@ static int become_task(const struct berth_request *request,
     BERTH_STRVEC struct berth_strvec variables = {0};
     struct berth_task task = {.order = BERTH_ORDER_EMPTY};
 
-    list_variables(own.asked, &asked);
+    list_variables(self.asked, &asked);
     list_variables(request, &variables);
     if (asked.failed || variables.failed)
         return berth_err_oom(err);
     fill_order(request, terms, &asked, &variables, &task.order);
+
     /* late tasks of a round count more of them than the first */
     if (!is_follower() && check_order(&task.order, err) < 0)
         return -1;
     print_notes(asker);
-    /* the word before the command is overwritten */
-    return berth_task_run_order(&task, own.command - 1, err);
+
+    /* the argument before the command is overwritten */
+    return berth_task_run_order(&task, self.command - 1, err);
+}
+
+/* Check REQUEST and this host, and make the image a file: a name of the site's images
+ * is looked up, and an image of a registry is pulled. */
+static int prepare(struct berth_request *request, struct berth_err *err)
+{
+    if (check_host(err) < 0)
+        return -1;
+    if (berth_lookup_word(&self.site, request, err) < 0)
+        return -1;
+    if (berth_policy_check_early(&self.site, request, environ, err) < 0)
+        return -1;
+    return berth_cli_fetch(request, &self.site, err);
 }
 
 /* Apply the site's policy to REQUEST and do as berth-task. Each task makes its own
@@ -417,19 +391,19 @@ static int run_task(struct berth_request *request, struct berth_err *err)
 {
     BERTH_REQUEST struct berth_request allowed = {0};
     BERTH_TERMS struct berth_terms terms = {0};
+    const int group = self.is_step ? berth_slurmtask_group() : -1;
     const struct berth_site_asker asker = {
-        .job = berth_rules_job_of(environ, find_group()),
+        .job = berth_rules_job_of(environ, group),
         .environment = environ,
     };
 
     /* the task that leads has then pulled the image, or has said what is wrong */
     if (is_follower() &&
-        berth_rendezvous_wait(&own.rendezvous, err) == BERTH_RENDEZVOUS_FAILED)
+        berth_rendezvous_wait(&self.rendezvous, err) == BERTH_RENDEZVOUS_FAILED)
         return -1;
-    if (check_host(err) < 0 || berth_lookup_word(&own.site, request, err) < 0 ||
-        berth_policy_check_early(&own.site, request, environ, err) < 0 ||
-        berth_cli_fetch(request, &own.site, err) < 0 ||
-        berth_apply_site(&own.site, &asker, request, &allowed, &terms, err) < 0)
+    if (prepare(request, err) < 0)
+        return -1;
+    if (berth_apply_site(&self.site, &asker, request, &allowed, &terms, err) < 0)
         return -1;
     return become_task(&allowed, &terms, &asker, err);
 }
@@ -438,13 +412,9 @@ static int run_task(struct berth_request *request, struct berth_err *err)
  */
 static bool prints(void)
 {
-    const char *local = NULL;
-
-    if (own.order.report >= 0)
-        return berth_report_claim(own.order.report);
-    if (own.is_step)
-        local = getenv("SLURM_LOCALID");
-    return !local || strcmp(local, "0") == 0;
+    if (self.order.report >= 0)
+        return berth_report_claim(self.order.report);
+    return !self.is_step || berth_slurmtask_is_first_on_node();
 }
 
 /* The batch script of the job, if COMMAND is it; NULL: another command. */
@@ -457,40 +427,55 @@ static const char *take_script(char *const *command)
     return is_script ? *command : NULL;
 }
 
+/* Set what this task is: that which becomes COMMAND, for which the user asks ASKED. */
+static void describe_self(const struct berth_request *asked, char **command)
+{
+    self.asked = asked;
+    self.command = command;
+    self.is_step = berth_slurmtask_is_in_step();
+    self.script = take_script(command);
+    self.is_container = getenv(BERTH_BUNDLE_RUN);
+    unsetenv(BERTH_BUNDLE_RUN);
+}
+
+/* Print ERR, of a task that HAS_MET the others, if this task is the one that does. */
+static void report(struct berth_err *err, bool has_met)
+{
+    if (!*err->text)
+        return;
+    if (has_met && is_follower())
+        berth_err_at(err, "%s", berth_slurmtask_node());
+    if (prints())
+        berth_cli_fail(err);
+}
+
 /* Become COMMAND in the image of REQUEST, or explain it. Returns only on failure: the
  * status of the verb. One task of the container prints why. */
 static int run_in_image(struct berth_request *request, char **command)
 {
     struct berth_err err = {0}, site_error;
-    bool is_read = berth_site_read_here(environ, &own.site, &site_error) == 0;
+    bool is_read = berth_site_read_here(environ, &self.site, &site_error) == 0;
     bool has_met;
     int status = -1;
 
-    own.asked = request;
-    own.command = command;
-    own.is_step = is_in_step();
-    own.script = take_script(command);
-    own.is_container = getenv(BERTH_BUNDLE_RUN);
-    unsetenv(BERTH_BUNDLE_RUN);
-    if (!own.script)
+    describe_self(request, command);
+    if (!self.script)
         berth_stepmark_send(getenv("SLURM_JOB_ID"));
 
+    /* An error of the site is printed once for a step, so the tasks meet first. */
     has_met = meet(&err) == 0;
     if (has_met && is_read)
         status = run_task(request, &err);
     else if (has_met)
         err = site_error;
-    if (*err.text && has_met && is_follower()) {
-        const char *node = getenv(BERTH_TASK_NODE);
 
-        berth_err_at(&err, "%s", node ? node : "this host");
-    }
-    if (*err.text && prints())
-        berth_cli_fail(&err);
-    if (own.leads)
-        berth_rendezvous_fail(&own.rendezvous, &err);
-    berth_site_fini(&own.site);
-    return status < 0 ? BERTH_CLI_FAILED : status;
+    report(&err, has_met);
+    if (self.leads)
+        berth_rendezvous_fail(&self.rendezvous, &err);
+    berth_site_fini(&self.site);
+    if (status < 0)
+        return BERTH_CLI_FAILED;
+    return status;
 }
 
 /* Read the request and the command. Prints what is wrong with ARGV; in a step, one of
@@ -504,11 +489,11 @@ static int read_line(int argc, char **argv, struct berth_request *ret,
 
     if (result != BERTH_CLI_MISUSED)
         return result;
-    own.site = berth_site_default();
-    own.asked = &nothing;
-    own.command = argv;
-    own.is_step = is_in_step();
-    if (own.is_step && meet(&other) == 0 && !prints())
+    self.site = berth_site_default();
+    self.asked = &nothing;
+    self.command = argv;
+    self.is_step = berth_slurmtask_is_in_step();
+    if (self.is_step && meet(&other) == 0 && !prints())
         return result;
     return berth_cli_misused(&err);
 }
@@ -544,7 +529,8 @@ int berth_cli_explain(int argc, char **argv)
     char **command;
     int result;
 
-    if (form) { /* it comes before the options of srun */
+    /* The form is not an option of srun, so it is taken out of ARGV first. */
+    if (form) {
         argv[1] = argv[0];
         argv++;
         argc--;
@@ -552,6 +538,7 @@ int berth_cli_explain(int argc, char **argv)
     result = read_line(argc, argv, &request, &command);
     if (result != EXIT_SUCCESS)
         return result;
+
     if (!form && !berth_request_is_explained(&request))
         form = BERTH_EXPLAIN_TEXT;
     if (form && berth_request_put(&request, BERTH_OPTION_EXPLAIN, form, &err) < 0)

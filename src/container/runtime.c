@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/environ.h"
 #include "base/fd.h"
 #include "base/run.h"
 #include "base/text.h"
@@ -48,6 +49,15 @@ int berth_runtime_find(const char *configured, const char *path, char **ret_path
     }
     return berth_err_set(err, "container runtime: neither apptainer nor singularity is "
                               "installed here; ask the administrators to install one");
+}
+
+const char *berth_runtime_image(char *const *environment)
+{
+    const char *image = berth_environ_value(environment, "APPTAINER_CONTAINER");
+
+    if (!image)
+        image = berth_environ_value(environment, "SINGULARITY_CONTAINER");
+    return image;
 }
 
 /* What the runtime at PATH prints with the argument WORD, and NEXT (NULL: none); NULL:

@@ -11,6 +11,11 @@
 int berth_runtime_find(const char *configured, const char *path, char **ret_path,
                        struct berth_err *err);
 
+/* Returns the image of the container in which a process with ENVIRONMENT (ended by
+ * NULL; may be NULL) runs, as the runtime has written it there; NULL: it runs in none.
+ * Belongs to ENVIRONMENT. */
+const char *berth_runtime_image(char *const *environment);
+
 /* The first line that the runtime at PATH prints with --version; NULL: it prints
  * nothing, or fails. The caller frees it. */
 char *berth_runtime_version(const char *path);

@@ -9,17 +9,17 @@
 #include "base/environ.h"
 #include "base/text.h"
 
-/* Has the process of ENVIRONMENT a step of srun? Batch and interactive steps have
- * numbers above these (SLURM_BATCH_SCRIPT, slurm.h), or no number. */
-static bool has_step(char *const *environment)
+bool berth_script_has_step(char *const *environment)
 {
+    enum { FIRST_SPECIAL = 0xfffffff0 }; /* SLURM_MAX_NORMAL_STEP_ID, slurm.h */
     const char *step = berth_environ_value(environment, "SLURM_STEP_ID");
 
-    return step && strtoul(step, NULL, 10) < 0xfffffff0;
+    return step && strtoul(step, NULL, 10) < FIRST_SPECIAL;
 }
 
 bool berth_script_is(char *const *environment, const char *command)
 {
     return *command == '/' && strcmp(berth_text_base(command), "slurm_script") == 0 &&
-           berth_environ_value(environment, "SLURM_JOB_ID") && !has_step(environment);
+           berth_environ_value(environment, "SLURM_JOB_ID") &&
+           !berth_script_has_step(environment);
 }

@@ -10,5 +10,10 @@
  * this script, and not a task of a step. */
 #define BERTH_SCRIPT_VARIABLE "BERTH_SCRIPT"
 
+/* Has srun started the process of ENVIRONMENT, or one above it? The steps of a batch
+ * script and of the shell of salloc have special numbers (SLURM_BATCH_SCRIPT and
+ * others, slurm.h), or none. */
+bool berth_script_has_step(char *const *environment);
+
 /* Is COMMAND, started with ENVIRONMENT, the batch script of a job? */
 bool berth_script_is(char *const *environment, const char *command);
