@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +24,11 @@
 #include "base/environ.h"
 #include "base/fd.h"
 #include "base/installed.h"
+#include "base/searchpath.h"
 #include "base/strvec.h"
 #include "base/text.h"
 #include "cli/host.h"
+#include "cli/slurmtask.h"
 #include "container/become.h"
 #include "container/program.h"
 #include "image/image.h"
@@ -41,24 +42,27 @@ extern char **environ;
 #define BERTH_RUN_PROGRAM BERTH_BINDIR "/berth"
 #endif
 
-/* The words of the command line. */
+/* The arguments of the command line. */
 enum { ENVIRONMENT = 1, CONTAINER, COMMAND };
 
 /* Read the file PATH into RET, if it is of this user or of root: slurmstepd makes its
  * directory writable by the user's primary group, so that another user of that group
  * can exchange the file. Returns 0, or -1 with errno. */
-static int read_own(const char *path, struct berth_buf *ret)
+static int read_trusted(const char *path, struct berth_buf *ret)
 {
     enum { MOST = 64 << 20 }; /* bytes; Linux passes less to a program */
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     struct stat status;
+    bool is_trusted;
 
     if (fd < 0 || fstat(fd, &status) < 0)
         return -1;
-    if (status.st_uid == geteuid() || status.st_uid == 0)
-        return berth_fd_read(fd, MOST, ret);
-    errno = EPERM;
-    return -1;
+    is_trusted = status.st_uid == geteuid() || status.st_uid == 0;
+    if (!is_trusted) {
+        errno = EPERM;
+        return -1;
+    }
+    return berth_fd_read(fd, MOST, ret);
 }
 
 /* The environment cannot be read from the file PATH because of NUMBER (errno). */
@@ -78,15 +82,19 @@ static int refuse_environment(const char *path, int number, struct berth_err *er
 /* Replace the environment of this process by that in the file PATH. */
 static int read_environment(const char *path, struct berth_err *err)
 {
-    static struct berth_strvec variables;
+    static char *nothing[] = {NULL};
+    static struct berth_strvec variables; /* `environ` points here from now on */
     BERTH_BUF struct berth_buf text = {0};
 
-    if (read_own(path, &text) < 0)
+    if (read_trusted(path, &text) < 0)
         return refuse_environment(path, errno, err);
-    berth_environ_split(text.text ? text.text : "", text.used, &variables);
+    berth_environ_split(berth_buf_text(&text), text.used, &variables);
     if (variables.failed)
         return berth_err_oom(err);
-    environ = variables.items ? variables.items : (char *[]){NULL};
+
+    environ = nothing;
+    if (variables.items)
+        environ = variables.items;
     return 0;
 }
 
@@ -123,46 +131,61 @@ static int become_runtime(char **argv, struct berth_err *err)
                          strerror(errno));
 }
 
-/* slurmstepd passes the path that it finds for the name of a command on the host, where
- * the image may have another one: return the name. A path that was typed and is just
- * that one becomes a name, too. */
-static char *name_of(char *command)
+/* Returns the path that slurmstepd finds for the command NAME (base/searchpath.h),
+ * which the caller frees; NULL: none, or out of memory. */
+static char *find_as_slurmstepd(const char *name)
 {
-    const char *path = getenv("PATH");
-    const char *name = berth_text_base(command);
-    BERTH_FREE char *directories = path ? strdup(path) : NULL;
-    char *next = directories;
-    char *directory;
+    struct berth_searchpath path = {.left = getenv("PATH")};
 
-    if (*command != '/' || !*name)
-        return command;
-    while ((directory = strsep(&next, ":"))) {
-        char found[PATH_MAX];
+    while (berth_searchpath_next(&path)) {
+        BERTH_FREE char *file = NULL;
         struct stat status;
 
-        if (!*directory) /* slurmstepd skips these */
+        if (path.length == 0)
             continue;
-        snprintf(found, sizeof(found), "%s/%s", directory, name);
-        if (stat(found, &status) < 0 || S_ISDIR(status.st_mode))
-            continue;
-        return strcmp(found, command) == 0 ? command + (name - command) : command;
+        file = berth_searchpath_file(&path, name);
+        if (file && stat(file, &status) == 0 && !S_ISDIR(status.st_mode))
+            return berth_steal(&file);
     }
+    return NULL;
+}
+
+/* Returns the name of COMMAND, if slurmstepd has made this path of a name, else
+ * COMMAND: the path is one of the host, and the image may have the command at another
+ * one. A path that was typed, and is just the one that slurmstepd would find, becomes a
+ * name, too. */
+static char *name_of(char *command)
+{
+    char *slash = strrchr(command, '/');
+    BERTH_FREE char *found = NULL;
+
+    if (*command != '/' || slash[1] == '\0')
+        return command;
+    found = find_as_slurmstepd(slash + 1);
+    if (found && strcmp(found, command) == 0)
+        return slash + 1;
     return command;
 }
 
-/* Become WORDS, of which the first is the path of berth. */
-static int become_berth(const struct berth_strvec *words, struct berth_err *err)
+/* Become ARGV, of which the first is the path of berth. */
+static int become_berth(const struct berth_strvec *argv, struct berth_err *err)
 {
-    if (words->failed)
+    if (argv->failed)
         return berth_err_oom(err);
-    execv(words->items[0], words->items);
-    return berth_program_missing(words->items[0], err);
+    execv(argv->items[0], argv->items);
+    return berth_program_missing(argv->items[0], err);
+}
+
+static void push_all(char *const *arguments, struct berth_strvec *argv)
+{
+    for (; *arguments; arguments++)
+        berth_strvec_push(argv, *arguments);
 }
 
 /* Become `berth run` with the image CONTAINER and COMMAND. */
 static int become_run(const char *container, char **command, struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec argv = {0};
 
     if (berth_script_is(environ, command[0])) {
         setenv(BERTH_SCRIPT_VARIABLE, command[0], 1);
@@ -173,31 +196,32 @@ static int become_run(const char *container, char **command, struct berth_err *e
         command[0] = name_of(command[0]);
     }
     setenv(BERTH_BUNDLE_RUN, "1", 1);
-    berth_strvec_push(&words, berth_installed(BERTH_RUN_PROGRAM));
-    berth_strvec_push(&words, "run");
-    berth_strvec_pushf(&words, "--container-image=%s", container);
-    berth_strvec_push(&words, "--");
-    for (char **word = command; *word; word++)
-        berth_strvec_push(&words, *word);
-    return become_berth(&words, err);
+
+    berth_strvec_push(&argv, berth_installed(BERTH_RUN_PROGRAM));
+    berth_strvec_push(&argv, "run");
+    berth_strvec_pushf(&argv, "--container-image=%s", container);
+    berth_strvec_push(&argv, "--");
+    push_all(command, &argv);
+    return become_berth(&argv, err);
 }
 
 /* The plugin starts this program before a batch script that runs in the image of its
- * job. ARGV has the script, except on releases of Slurm where the plugin can only
- * replace it (spank/batch.c). */
-static int become_script(char **argv, struct berth_err *err)
+ * job. ARGUMENTS begin with the script, except on releases of Slurm where the plugin
+ * can only replace it (spank/batch.c). */
+static int become_script(char **arguments, struct berth_err *err)
 {
     char *script = getenv(BERTH_SCRIPT_VARIABLE);
-    const bool has_script = argv[1] && strcmp(argv[1], script) == 0;
-    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec argv = {0};
 
-    berth_strvec_push(&words, berth_installed(BERTH_RUN_PROGRAM));
-    berth_strvec_push(&words, "run");
-    berth_strvec_push(&words, "--");
-    berth_strvec_push(&words, script);
-    for (char **word = argv + (has_script ? 2 : 1); *word; word++)
-        berth_strvec_push(&words, *word);
-    return become_berth(&words, err);
+    if (*arguments && strcmp(*arguments, script) == 0)
+        arguments++;
+
+    berth_strvec_push(&argv, berth_installed(BERTH_RUN_PROGRAM));
+    berth_strvec_push(&argv, "run");
+    berth_strvec_push(&argv, "--");
+    berth_strvec_push(&argv, script);
+    push_all(arguments, &argv);
+    return become_berth(&argv, err);
 }
 
 /* Become the task. Returns only on failure. */
@@ -215,11 +239,8 @@ static int become_task(char **argv, struct berth_err *err)
 /* Print ERR, in one task of each node. */
 static void report(const struct berth_err *err)
 {
-    const char *node = getenv(BERTH_TASK_NODE);
-    const char *local = getenv("SLURM_LOCALID");
-
-    if (!local || strcmp(local, "0") == 0)
-        fprintf(stderr, "berth: %s: %s\n", node ? node : "this host", err->text);
+    if (berth_slurmtask_is_first_on_node())
+        fprintf(stderr, "berth: %s: %s\n", berth_slurmtask_node(), err->text);
 }
 
 int main(int argc, char **argv)
@@ -230,7 +251,7 @@ int main(int argc, char **argv)
     if (berth_program_prints_version("berth-oci", argc, argv))
         return EXIT_SUCCESS;
     if (getenv(BERTH_SCRIPT_VARIABLE)) {
-        become_script(argv, &err);
+        become_script(argv + 1, &err);
         report(&err);
         return BERTH_REFUSED;
     }

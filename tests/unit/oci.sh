@@ -114,6 +114,11 @@ expect 'a site that forbids to mount the script' 1 \
     as_stepd sh -c 'cd home && exec "$@"' sh "$oci" "$T/environment" "$T/a" "$T/job00007/slurm_script"
 
 # What is wrong with oci.conf.
+: >empty
+expect 'an empty environment' 1 \
+    "berth: $(hostname): image 'T/none.sif': not found; check the path,"\
+" and that the nodes see this file system" \
+    as_stepd "$oci" empty "$T/none.sif" show
 expect 'no file with the environment' 1 \
     "berth: this host: '/nowhere', the environment of the task: No such file or directory; oci.conf must have CreateEnvFile=null, and pass %e" \
     as_stepd "$oci" /nowhere a show
