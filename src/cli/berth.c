@@ -154,7 +154,7 @@ static const struct verb verbs[] = {
                   "--container-image=atm.sif --container-mounts=/scratch ./atm"}},
     {.name = "save",
      .enters = true,
-     .run = berth_cli_enter,
+     .run = berth_cli_save,
      .usage =
          "JOBID[.STEPID] [-w NODE] [--component N] [--rank N] [--container ID|NAME] "
          "[--force] "

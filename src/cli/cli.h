@@ -25,6 +25,7 @@ int berth_cli_profiles(int argc, char **argv);
 int berth_cli_ps(int argc, char **argv);
 int berth_cli_pull(int argc, char **argv);
 int berth_cli_run(int argc, char **argv);
+int berth_cli_save(int argc, char **argv);
 
 /* Print the sentence in ERR, or "out of memory". Returns BERTH_CLI_FAILED. */
 int berth_cli_fail(const struct berth_err *err);

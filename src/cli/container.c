@@ -318,6 +318,11 @@ berth_containers_choose(const struct berth_containers *containers,
     return NULL;
 }
 
+int berth_container_refuse_ended(struct berth_err *err)
+{
+    return berth_err_set(err, "the container has ended; see berth ps");
+}
+
 void berth_container_fini(struct berth_container *container)
 {
     berth_fields_free(fields, container);

@@ -96,6 +96,16 @@ berth_containers_choose(const struct berth_containers *containers,
 int berth_containers_print(const struct berth_containers *containers, bool is_json,
                            FILE *stream);
 
+/* The sentence for a container that has ended. Always returns -1. */
+int berth_container_refuse_ended(struct berth_err *err);
+
+/* Run COMMAND, ended by NULL (empty: a shell), in CONTAINER, which is on this node, as
+ * its task runs: in the task's namespaces, directory and environment except TERM, with
+ * the caller's standard input, output and error. Returns the exit status of the command
+ * as in a shell, with "" in ERR; or a status of container/become.h with a sentence. */
+int berth_enter(const struct berth_container *container, char **command,
+                struct berth_err *err);
+
 /* Write FILE, a squashfs file if its name ends in .sqsh, else a SIF file: the file
  * system of CONTAINER, which is on this node, without what is mounted in it, and with a
  * label that says from what it was made. Replaces FILE only if IS_FORCED. Needs the
