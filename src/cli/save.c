@@ -5,21 +5,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
-#include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/child.h"
 #include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/installed.h"
@@ -30,23 +22,14 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/host.h"
+#include "cli/rootcopy.h"
 #include "cli/squash.h"
-#include "container/join.h"
 #include "container/namespaces.h"
 #include "container/program.h"
 #include "container/runtime.h"
 #include "image/compression.h"
 #include "image/image.h"
-#include "ipc/message.h"
-#include "job/protocol.h"
 #include "plan/launch.h"
-
-#ifndef SYS_open_tree
-#define SYS_open_tree 428 /* Linux 5.2, the same number everywhere */
-#endif
-#ifndef OPEN_TREE_CLONE
-#define OPEN_TREE_CLONE 1
-#endif
 
 extern char **environ;
 
@@ -59,103 +42,9 @@ extern char **environ;
 #define SQUASH "squashfs"
 #define SIF    "sif"
 
-/* Return a descriptor of the root file system of CONTAINER alone; -1 with a sentence in
- * ERR. */
-static int copy_root(const struct berth_container *container, struct berth_err *err)
-{
-    const struct berth_holder holder = {container->holder, container->mounts};
-    int root = -1;
-
-    if (berth_join_owner(holder, err) < 0)
-        return -1;
-    /* Apptainer makes the root unbindable. In a copy of the mounts it need not be so.
-     */
-    if (unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_PRIVATE, NULL) == 0)
-        root = (int)syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE);
-    if (root < 0)
-        berth_err_file(err, "/", "read");
-    return root;
-}
-
-/* In a child: hold the root file system of a container alone, which ends with its last
- * descriptor, send it over the socket END after why that fails (""), and stay. Nobody
- * could open the descriptor in this process (container/join.h). */
-static int hold(int end, void *data)
-{
-    struct berth_err why = {0};
-    int root = copy_root(data, &why);
-
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a new user namespace clears it */
-    if (berth_fd_write(end, &why, sizeof(why)) < 0 || root < 0)
-        return EXIT_FAILURE;
-    if (berth_message_send_fd(end, BERTH_JOB_JOIN, root) == 0)
-        pause();
-    return EXIT_FAILURE;
-}
-
-/* In a user namespace of the user: let programs read files of the user without
- * permission to read, as its owner could permit. A program with that capability cannot
- * be traced by one of the image, which has none (ptrace(2)). Returns 0, or -1 with
- * errno. */
-static int permit_reading(void)
-{
-    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
-    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
-
-    if (syscall(SYS_capget, &header, data) < 0)
-        return -1;
-    data[0].inheritable |= 1U << CAP_DAC_READ_SEARCH;
-    if (syscall(SYS_capset, &header, data) < 0)
-        return -1;
-    return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_READ_SEARCH, 0, 0);
-}
-
-/* Receive from hold() the descriptor of the file system. Returns 0, or -1 with a
- * sentence in ERR: why hold() has none, or that it has ended. */
-static int receive_root(int channel, int *ret_root, struct berth_err *err)
-{
-    struct pollfd answer = {.fd = channel, .events = POLLIN};
-
-    if (read(channel, err, sizeof(*err)) != sizeof(*err))
-        return berth_err_set(err, BERTH_JOIN_DEAD);
-    if (*err->text)
-        return -1;
-    poll(&answer, 1, -1);
-    if (berth_message_receive_fd(channel, ret_root) != BERTH_JOB_JOIN || *ret_root < 0)
-        return berth_err_set(err, BERTH_JOIN_DEAD);
-    return 0;
-}
-
-/* Start that child, and enter its user namespace, to which a FUSE file system answers.
- * Returns its number, with a descriptor of the file system, which stays open through
- * exec, in *RET_ROOT; -1 with a sentence in ERR. */
-static pid_t start_holding(const struct berth_container *container, int *ret_root,
-                           struct berth_err *err)
-{
-    struct berth_holder holder = {container->holder, container->mounts};
-    BERTH_CLOSE int root = -1;
-    int channel;
-    pid_t child = berth_child_with_channel(hold, (void *)container, SIGKILL, &channel);
-
-    if (child < 0)
-        return berth_err_spent(err, errno);
-    if (receive_root(channel, &root, err) == 0) {
-        if (berth_join_owner_user(holder) == 0 && permit_reading() == 0) {
-            close(channel);
-            *ret_root = dup(root); /* not closed on exec */
-            return child;
-        }
-        berth_err_file(err, "/", "read");
-    }
-    close(channel);
-    kill(child, SIGKILL);
-    berth_run_wait(child);
-    return -1;
-}
-
-/* Open that directory of the image. ROOT is the container's, as this process reaches
- * it: a link of the image would lead to a file of the host, so none is followed.
- * Returns a descriptor, or -1 with errno. */
+/* Open the directory SCRIPTS of the image. ROOT is the container's, as this process
+ * reaches it: a link of the image would lead to a file of the host, so none is
+ * followed. Returns a descriptor, or -1 with errno. */
 static int open_scripts(const char *root)
 {
     BERTH_FREE char *path = NULL;
@@ -186,7 +75,44 @@ static int read_labels(const char *root, struct berth_buf *ret)
     }
     if (fstat(file, &st) < 0)
         return -1;
-    return S_ISREG(st.st_mode) ? berth_fd_read(file, MOST, ret) : 0;
+    if (!S_ISREG(st.st_mode))
+        return 0;
+    return berth_fd_read(file, MOST, ret);
+}
+
+/* Put the member of OURS, a JSON object, after the members of LABELS, which is another
+ * one, or "". Of two members with the same name the last one counts. */
+static void add_member(const char *ours, struct berth_buf *labels)
+{
+    bool has_members = labels->used && strchr(labels->text, ':');
+    const char *end = has_members ? strrchr(labels->text, '}') : NULL;
+
+    if (!end || end == labels->text) {
+        labels->used = 0;
+        berth_buf_puts(labels, ours);
+        return;
+    }
+    labels->used = (size_t)(end - labels->text);
+    berth_buf_puts(labels, ",");
+    berth_buf_puts(labels, ours + strlen("{"));
+}
+
+/* Add to LABELS from what the image is made. */
+static int add_origin(const struct berth_container *container, struct berth_buf *labels,
+                      struct berth_err *err)
+{
+    BERTH_BUF struct berth_buf from = {0};
+    BERTH_JSON struct berth_json ours = {0};
+
+    berth_buf_addf(&from, "%s, by job %u on %s", container->image, container->job,
+                   container->node);
+    berth_json_object(&ours, NULL);
+    berth_json_string(&ours, "berth.saved-from", berth_buf_text(&from));
+    berth_json_end(&ours);
+    if (from.failed || ours.text.failed)
+        return berth_err_oom(err);
+    add_member(ours.text.text, labels);
+    return berth_err_oom_if(labels->failed, err);
 }
 
 /* Open memory with the labels of ROOT and one of ours. Returns a descriptor, which
@@ -194,27 +120,14 @@ static int read_labels(const char *root, struct berth_buf *ret)
 static int make_labels(const struct berth_container *container, const char *root,
                        struct berth_err *err)
 {
-    BERTH_FREE char *from = NULL;
     BERTH_BUF struct berth_buf labels = {0};
-    BERTH_JSON struct berth_json ours = {0};
-    const char *end;
     int fd;
 
-    if (asprintf(&from, "%s, by job %u on %s", container->image, container->job,
-                 container->node) < 0) {
-        from = NULL;
-        return berth_err_oom(err);
-    }
     if (read_labels(root, &labels) < 0)
         return berth_err_file(err, "/" LABELS, "read");
-    berth_json_object(&ours, NULL);
-    berth_json_string(&ours, "berth.saved-from", from);
-    berth_json_end(&ours);
-    end = labels.used ? strrchr(labels.text, '}') : NULL;
-    /* Of two members with the same name the last one counts. */
-    labels.used = end && strchr(labels.text, ':') ? (size_t)(end - labels.text) : 0;
-    berth_buf_addf(&labels, "%s%s", labels.used ? "," : "{", ours.text.text + 1);
-    fd = labels.failed || ours.text.failed ? -1 : berth_fd_memory("labels", 0);
+    if (add_origin(container, &labels, err) < 0)
+        return -1;
+    fd = berth_fd_memory("labels", 0);
     if (fd < 0 || berth_fd_write(fd, labels.text, labels.used) < 0)
         return berth_err_spent(err, errno);
     return fd;
@@ -224,11 +137,10 @@ static int make_labels(const struct berth_container *container, const char *root
 struct making {
     const struct berth_container *container;
     const char *root;      /* of the container, as this process reaches it */
-    const char *directory; /* of our own, beside the file */
+    const char *directory; /* new, beside the file */
     const char *file;      /* as the user spells it */
     char *squash;          /* the packed file system, by descriptor */
-    char *sif;      /* the image around it, by descriptor; not for a squashfs file
-                     */
+    char *sif;      /* the image around it, by descriptor; not for a squashfs file */
     bool is_squash; /* the file is a squashfs file */
     struct berth_squash *variables; /* of the image, for a squashfs file */
     struct berth_progress progress;
@@ -236,10 +148,16 @@ struct making {
     off_t bytes;    /* of the image, once it is made */
 };
 
-/* The file that becomes the image. */
-static const char *made(const struct making *making)
+/* The file that becomes the image, by descriptor. */
+static const char *result_of(const struct making *making)
 {
     return making->is_squash ? making->squash : making->sif;
+}
+
+/* The name of that file in the directory. */
+static const char *result_name(const struct making *making)
+{
+    return making->is_squash ? SQUASH : SIF;
 }
 
 static void free_making(struct making *making)
@@ -266,11 +184,22 @@ static void show(void *data)
 {
     struct making *making = data;
     char detail[64] = "";
+    long long megabytes = 0;
     struct stat st;
 
-    if (stat(making->squash, &st) == 0 && st.st_size >= 1000000)
-        snprintf(detail, sizeof(detail), "%lld MB", (long long)st.st_size / 1000000);
+    if (stat(making->squash, &st) == 0)
+        megabytes = st.st_size / 1000000;
+    if (megabytes > 0)
+        snprintf(detail, sizeof(detail), "%lld MB", megabytes);
     berth_progress_show(&making->progress, detail);
+}
+
+/* Why the program of RAN has failed. */
+static const char *reason_of(struct berth_ran *ran)
+{
+    if (ran->err.used)
+        return berth_ran_last_line(ran);
+    return "it was ended";
 }
 
 /* Run ARGV, which makes a part of the file. */
@@ -294,8 +223,7 @@ static int run(struct making *making, const struct berth_strvec *argv,
     if (ran.status == 0)
         return 0;
     return berth_err_set(err, "'%s': %s did not write it: %s", making->file,
-                         berth_text_base(argv->items[0]),
-                         ran.err.used ? berth_ran_last_line(&ran) : "it was ended");
+                         berth_text_base(argv->items[0]), reason_of(&ran));
 }
 
 /* Does the runtime of the container read a script of ours for the image's variables:
@@ -307,8 +235,26 @@ static bool has_reader(const struct berth_container *container)
     char path[64];
 
     snprintf(path, sizeof(path), "/proc/%d/mountinfo", container->holder);
-    return berth_fd_read_path(path, LARGEST, &mounts) == 0 && mounts.used &&
-           !mounts.failed && strstr(mounts.text, " " BERTH_LAUNCH_READER_PLACE " ");
+    if (berth_fd_read_path(path, LARGEST, &mounts) < 0 || mounts.failed)
+        return false;
+    return strstr(berth_buf_text(&mounts), " " BERTH_LAUNCH_READER_PLACE " ");
+}
+
+/* A path of the image without its first slash, as mksquashfs takes it. */
+#define FROM_ROOT(path) ((path) + 1)
+
+/* Add a file or a directory to the image by its DEFINITION (mksquashfs(1), -p). */
+static void push_pseudo(const char *definition, struct berth_strvec *argv)
+{
+    berth_strvec_push(argv, "-p");
+    berth_strvec_push(argv, definition);
+}
+
+/* Leave PATH of the container out of the image. */
+static void push_excluded(const char *path, struct berth_strvec *argv)
+{
+    berth_strvec_push(argv, "-e");
+    berth_strvec_push(argv, path);
 }
 
 /* Give an image that was a squashfs file the scripts of a SIF file: READER (a
@@ -317,21 +263,14 @@ static bool has_reader(const struct berth_container *container)
  * variables that its user gives it. The place of the container's reader is left out. */
 static void push_scripts(int reader, struct berth_strvec *argv)
 {
-    static const char *const directories[] = {SCRIPTS, SCRIPTS "/env"};
-
-    for (size_t i = 0; i < sizeof(directories) / sizeof(directories[0]); i++) {
-        berth_strvec_push(argv, "-p");
-        berth_strvec_pushf(argv, "%s d 755 0 0", directories[i]);
-    }
-    berth_strvec_push(argv, "-p");
-    berth_strvec_pushf(argv, SCRIPTS "/env/99-base.sh f 644 0 0 cat /proc/self/fd/%d",
-                       reader);
-    berth_strvec_push(argv, "-p");
-    berth_strvec_push(argv, SCRIPTS "/runscript f 755 0 0 "
-                                    "printf '#!/bin/sh\\nexec /bin/sh " BERTH_LAUNCH_RC
-                                    " \"$@\"\\n'");
-    berth_strvec_push(argv, "-e");
-    berth_strvec_push(argv, BERTH_LAUNCH_READER_PLACE + 1); /* from the root */
+    push_pseudo(SCRIPTS " d 755 0 0", argv);
+    push_pseudo(SCRIPTS "/env d 755 0 0", argv);
+    berth_squash_push_file(SCRIPTS "/env/99-base.sh", "644", reader, argv);
+    push_pseudo(SCRIPTS "/runscript f 755 0 0 "
+                        "printf '#!/bin/sh\\nexec /bin/sh " BERTH_LAUNCH_RC
+                        " \"$@\"\\n'",
+                argv);
+    push_excluded(FROM_ROOT(BERTH_LAUNCH_READER_PLACE), argv);
 }
 
 /* Replace the labels of the image by the text in the descriptor LABELS, if the image
@@ -341,17 +280,15 @@ static void push_labels(const struct making *making, int reader, int labels,
                         struct berth_strvec *argv)
 {
     BERTH_CLOSE int scripts = open_scripts(making->root);
+    bool has_scripts = scripts >= 0;
 
-    if (scripts < 0 && reader >= 0)
+    if (!has_scripts && reader < 0)
+        return;
+    if (!has_scripts)
         push_scripts(reader, argv);
-    else if (scripts < 0)
-        return;
-    berth_strvec_push(argv, "-p");
-    berth_strvec_pushf(argv, LABELS " f 644 0 0 cat /proc/self/fd/%d", labels);
-    if (scripts < 0)
-        return;
-    berth_strvec_push(argv, "-e");
-    berth_strvec_push(argv, LABELS);
+    berth_squash_push_file(LABELS, "644", labels, argv);
+    if (has_scripts)
+        push_excluded(LABELS, argv);
 }
 
 /* Add the files that a squashfs file has instead of the scripts of a SIF file. */
@@ -360,11 +297,42 @@ static int push_squash(const struct making *making, int reader,
 {
     BERTH_CLOSE int scripts = open_scripts(making->root);
 
-    if (reader >= 0 && !making->variables->has_scripts) {
-        berth_strvec_push(argv, "-e");
-        berth_strvec_push(argv, BERTH_LAUNCH_READER_PLACE + 1); /* from the root */
-    }
+    if (reader >= 0 && !making->variables->has_scripts)
+        push_excluded(FROM_ROOT(BERTH_LAUNCH_READER_PLACE), argv);
     return berth_squash_push(making->variables, scripts, argv, err);
+}
+
+/* Open the script of ours that sets the image's variables, for mksquashfs, if the image
+ * needs it. Returns 0 with a descriptor in *RET_READER; -1: it needs none. */
+static int open_reader(const struct berth_container *container, int *ret_reader,
+                       struct berth_err *err)
+{
+    const char *file = berth_installed(BERTH_IMAGE_READER);
+
+    *ret_reader = -1;
+    if (!has_reader(container))
+        return 0;
+    *ret_reader = open(file, O_RDONLY); /* not closed on exec */
+    if (*ret_reader < 0)
+        return berth_program_missing(file, err);
+    return 0;
+}
+
+/* Append the arguments that compress as the site or the runtime does, and say if that
+ * is not possible. */
+static int push_compression(const struct making *making, const struct berth_site *site,
+                            const char *runtime, const char *mksquashfs,
+                            struct berth_strvec *argv, struct berth_err *err)
+{
+    struct berth_err note;
+    const char *chosen;
+
+    if (berth_compression_choose(site, runtime, mksquashfs, &chosen, &note) < 0)
+        return berth_err_set(err, "'%s': mksquashfs was ended", making->file);
+    if (*note.text)
+        say(note.text);
+    berth_compression_arguments(chosen, argv);
+    return 0;
 }
 
 /* Pack the root into a squashfs file. */
@@ -374,29 +342,21 @@ static int pack(struct making *making, const struct berth_site *site,
     BERTH_FREE char *mksquashfs = berth_compression_program(runtime);
     BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_CLOSE int reader = -1;
-    struct berth_err note;
-    const char *chosen;
 
-    if (has_reader(making->container)) {
-        reader =
-            open(berth_installed(BERTH_IMAGE_READER), O_RDONLY); /* for mksquashfs */
-        if (reader < 0)
-            return berth_program_missing(berth_installed(BERTH_IMAGE_READER), err);
-    }
+    if (open_reader(making->container, &reader, err) < 0)
+        return -1;
     if (!mksquashfs)
         return berth_err_set(err, "mksquashfs is not on this node; ask the "
                                   "administrators to install squashfs-tools");
-    if (berth_compression_choose(site, runtime, mksquashfs, &chosen, &note) < 0)
-        return berth_err_set(err, "'%s': mksquashfs was ended", making->file);
-    if (*note.text)
-        say(note.text);
+
     berth_strvec_push(&argv, mksquashfs);
     berth_strvec_push(&argv, making->root);
     berth_strvec_push(&argv, making->squash);
     /* A file that cannot be read would be empty without -exit-on-error. */
     berth_strvec_split(&argv,
                        "-noappend,-no-progress,-no-xattrs,-all-root,-exit-on-error");
-    berth_compression_arguments(chosen, &argv);
+    if (push_compression(making, site, runtime, mksquashfs, &argv, err) < 0)
+        return -1;
     if (!making->is_squash)
         push_labels(making, reader, labels, &argv);
     else if (push_squash(making, reader, &argv, err) < 0)
@@ -412,14 +372,17 @@ static int wrap(struct making *making, const char *runtime, struct berth_err *er
     berth_strvec_push(&begin, runtime);
     berth_strvec_split(&begin, "sif,new");
     berth_strvec_push(&begin, making->sif);
+    if (run(making, &begin, err) < 0)
+        return -1;
 
+    /* the root file system (--datatype 4) as squashfs (--partfs 1), to be used by
+     * default (--parttype 2) */
     berth_strvec_push(&add, runtime);
     berth_strvec_split(&add, "sif,add,--datatype,4,--partfs,1,--parttype,2,--partarch");
     berth_strvec_push(&add, berth_image_code());
     berth_strvec_push(&add, making->sif);
     berth_strvec_push(&add, making->squash);
-
-    return run(making, &begin, err) < 0 ? -1 : run(making, &add, err);
+    return run(making, &add, err);
 }
 
 /* Make the image. */
@@ -432,17 +395,21 @@ static int make(struct making *making, struct berth_err *err)
     BERTH_CLOSE int labels = make_labels(container, making->root, err);
     struct berth_image image;
 
-    if (labels < 0 || berth_site_read_here(environ, &site, err) < 0 ||
-        berth_runtime_find(site.runtime.path, getenv("PATH"), &runtime, err) < 0)
+    if (labels < 0)
+        return -1;
+    if (berth_site_read_here(environ, &site, err) < 0)
+        return -1;
+    if (berth_runtime_find(site.runtime.path, getenv("PATH"), &runtime, err) < 0)
         return -1;
     if (pack(making, &site, runtime, labels, err) < 0)
         return -1;
     if (!making->is_squash && wrap(making, runtime, err) < 0)
         return -1;
+
     /* What a container that has ended had written goes while it is read. */
     if (!berth_holder_is_there(holder))
-        return berth_err_set(err, "the container has ended; see berth ps");
-    return berth_image_probe(made(making), &image, err);
+        return berth_container_refuse_ended(err);
+    return berth_image_probe(result_of(making), &image, err);
 }
 
 /* Make the file NAME with MODE in DIRECTORY, and set *RET_PATH to a path of it for this
@@ -466,13 +433,14 @@ static int make_part(int directory, const char *name, mode_t mode, char **ret_pa
  * sentence in ERR. */
 static int make_parts(struct making *making, struct berth_err *err)
 {
+    /* The file that becomes the image gets what the umask leaves. */
+    const mode_t squash_mode = making->is_squash ? 0777 : 0600;
     BERTH_CLOSE int directory =
         berth_tree_open(making->directory, geteuid(), 0077, NULL, err);
 
     if (directory < 0)
         return -1;
-    if (make_part(directory, SQUASH, making->is_squash ? 0777 : 0600, &making->squash) <
-            0 ||
+    if (make_part(directory, SQUASH, squash_mode, &making->squash) < 0 ||
         make_part(directory, SIF, 0777, &making->sif) < 0)
         return berth_err_file(err, making->directory, "written");
     return 0;
@@ -485,27 +453,39 @@ static int refuse(const char *file, int number, struct berth_err *err)
     return berth_err_set(err, "'%s': %s%s", file, strerror(number), remedy);
 }
 
-/* Give the image its name. Unless IS_FORCED, another file of that name stays; link(2)
- * sees to that where a file system has links. */
-static int put_image(const struct making *making, bool is_forced, struct berth_err *err)
+/* Give the image its name by link(2), which never replaces a file. Returns 0, or -1
+ * with errno. */
+static int link_image(const struct making *making)
+{
+    return linkat(AT_FDCWD, result_of(making), AT_FDCWD, making->file,
+                  AT_SYMLINK_FOLLOW);
+}
+
+/* Give the image its name. Replaces a file of that name. */
+static int rename_image(const struct making *making, struct berth_err *err)
 {
     BERTH_FREE char *name = NULL;
 
-    if (!is_forced) {
-        if (linkat(AT_FDCWD, made(making), AT_FDCWD, making->file, AT_SYMLINK_FOLLOW) ==
-            0)
-            return 0;
-        if (errno == EEXIST || access(making->file, F_OK) == 0)
-            return refuse(making->file, EEXIST, err);
-    }
-    if (asprintf(&name, "%s/%s", making->directory, making->is_squash ? SQUASH : SIF) <
-        0) {
+    if (asprintf(&name, "%s/%s", making->directory, result_name(making)) < 0) {
         name = NULL;
         return berth_err_oom(err);
     }
     if (rename(name, making->file) < 0)
         return refuse(making->file, errno, err);
     return 0;
+}
+
+/* Give the image its name. Unless IS_FORCED, another file of that name stays; link(2)
+ * sees to that where a file system has links. */
+static int put_image(const struct making *making, bool is_forced, struct berth_err *err)
+{
+    if (is_forced)
+        return rename_image(making, err);
+    if (link_image(making) == 0)
+        return 0;
+    if (errno == EEXIST || access(making->file, F_OK) == 0)
+        return refuse(making->file, EEXIST, err);
+    return rename_image(making, err);
 }
 
 static void begin_progress(struct making *making)
@@ -521,11 +501,11 @@ static void end_progress(struct making *making, bool is_made)
 {
     struct stat st;
 
-    if (is_made && stat(made(making), &st) == 0) {
+    if (is_made && stat(result_of(making), &st) == 0) {
         making->bytes = st.st_size;
         if (!making->is_silent)
             berth_progress_end(&making->progress, "saved '%s' (%lld MB)", making->file,
-                               ((long long)st.st_size + 500000) / 1000000);
+                               berth_text_megabytes(st.st_size));
     }
     berth_progress_clear(&making->progress);
 }
@@ -538,7 +518,27 @@ static int save(struct making *making, bool is_forced, struct berth_err *err)
     begin_progress(making);
     result = make(making, err);
     end_progress(making, result == 0);
-    return result < 0 ? -1 : put_image(making, is_forced, err);
+    if (result < 0)
+        return -1;
+    return put_image(making, is_forced, err);
+}
+
+/* The same, of a copy of the container's root. */
+static int save_root(struct making *making, bool is_forced, struct berth_err *err)
+{
+    struct berth_rootcopy copy;
+    char root[32];
+    int result;
+
+    if (make_parts(making, err) < 0)
+        return -1;
+    if (berth_rootcopy_make(making->container, &copy, err) < 0)
+        return -1;
+    snprintf(root, sizeof(root), "/proc/self/fd/%d/.", copy.fd);
+    making->root = root;
+    result = save(making, is_forced, err);
+    berth_rootcopy_end(&copy);
+    return result;
 }
 
 int berth_save(const struct berth_container *container, const char *file,
@@ -551,17 +551,17 @@ int berth_save(const struct berth_container *container, const char *file,
                                    .is_squash = berth_squash_is(file),
                                    .variables = &variables,
                                    .is_silent = ret_bytes != NULL};
-    char root[32];
-    int result = -1;
-    int fd = -1;
-    pid_t holding = -1;
+    int result;
 
     if (!is_forced && access(file, F_OK) == 0)
         return refuse(file, EEXIST, err);
-    if (berth_squash_is(file) && berth_squash_read(container, &variables, err) < 0)
+    if (making.is_squash && berth_squash_read(container, &variables, err) < 0)
         return -1;
-    if (asprintf(&directory, "%s.XXXXXX", file) < 0)
+    if (asprintf(&directory, "%s.XXXXXX", file) < 0) {
+        directory = NULL;
         return berth_err_oom(err);
+    }
+
     /* They end what is run here, and this function removes what that has left. */
     signal(SIGHUP, SIG_IGN);
     signal(SIGINT, SIG_IGN);
@@ -570,15 +570,7 @@ int berth_save(const struct berth_container *container, const char *file,
         return refuse(file, errno, err);
 
     making.directory = directory;
-    if (make_parts(&making, err) == 0)
-        holding = start_holding(container, &fd, err);
-    if (holding > 0) {
-        snprintf(root, sizeof(root), "/proc/self/fd/%d/.", fd);
-        making.root = root;
-        result = save(&making, is_forced, err);
-        kill(holding, SIGKILL);
-        berth_run_wait(holding);
-    }
+    result = save_root(&making, is_forced, err);
     berth_tree_remove(AT_FDCWD, directory);
     if (result == 0 && ret_bytes)
         *ret_bytes = making.bytes;

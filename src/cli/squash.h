@@ -31,6 +31,11 @@ bool berth_squash_is(const char *file);
 int berth_squash_read(const struct berth_container *container, struct berth_squash *ret,
                       struct berth_err *err);
 
+/* Append to ARGV, of mksquashfs, what makes the file PLACE of the image, of root and
+ * with MODE (octal), from the descriptor FD, which must stay open on exec. */
+void berth_squash_push_file(const char *place, const char *mode, int fd,
+                            struct berth_strvec *argv);
+
 /* Append to ARGV, of mksquashfs, what puts the two files into the image and leaves the
  * scripts out. SCRIPTS is a descriptor of the image's directory of scripts (-1: none).
  * Nothing else may follow. Returns 0, or -1 with a sentence in ERR. */
