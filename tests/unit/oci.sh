@@ -115,9 +115,9 @@ expect 'a site that forbids to mount the script' 1 \
 
 # What is wrong with oci.conf.
 : >empty
+missing="image 'T/none.sif': not found; check the path"
 expect 'an empty environment' 1 \
-    "berth: $(hostname): image 'T/none.sif': not found; check the path,"\
-" and that the nodes see this file system" \
+    "berth: $(hostname): $missing, and that the nodes see this file system" \
     as_stepd "$oci" empty "$T/none.sif" show
 expect 'no file with the environment' 1 \
     "berth: this host: '/nowhere', the environment of the task: No such file or directory; oci.conf must have CreateEnvFile=null, and pass %e" \
