@@ -84,8 +84,9 @@ int berth_selector_read(char *text, struct berth_selector *ret, struct berth_err
 
 /* Returns the one of CONTAINERS, which must be sorted, that SELECTOR matches: of those
  * in which tasks run, or else of those that the job keeps. NULL with a sentence in ERR:
- * SELECTOR matches none, or containers that differ. In the second case *RET_SEVERAL
- * (which starts as `= {0}` and borrows their texts; free its items) has these. */
+ * SELECTOR matches none, or containers that differ. *RET_SEVERAL, which starts as
+ * `= {0}`, has the result; or the containers that differ; it borrows their texts, and
+ * the caller frees its items. */
 const struct berth_container *
 berth_containers_choose(const struct berth_containers *containers,
                         const struct berth_selector *selector,

@@ -16,148 +16,220 @@
 #include "cli/cli.h"
 #include "cli/squeue.h"
 
-/* The first and the last of the columns that are right-aligned, besides that of JOB. */
-enum { COLUMNS = 10, TASKS = 5, ID = 8 };
+/* A column of the output for people. */
+struct column {
+    const char *title;
+    bool is_number; /* aligned to the right */
 
-/* The cells of a line, most of which are texts of its own. */
-struct row {
-    const char *cells[COLUMNS];
-    char job[16], step[32], since[32], tasks[16], memory[32], cpu[32], id[16];
+    /* Append the cell of CONTAINER to RET; nothing: it is not known. */
+    void (*put)(const struct berth_container *container, struct berth_buf *ret);
 };
+
+static void put_job(const struct berth_container *container, struct berth_buf *ret)
+{
+    if (container->job > 0)
+        berth_buf_addf(ret, "%u", container->job);
+}
 
 /* The step, and the component of one with several; "job" for a container that the job
  * keeps while no task is in it. */
-static void write_step(const struct berth_container *item, char *ret, size_t size)
+static void put_step(const struct berth_container *container, struct berth_buf *ret)
 {
-    if (item->step >= 0 && item->component >= 0)
-        snprintf(ret, size, "%d+%d", item->step, item->component);
-    else if (item->step >= 0)
-        snprintf(ret, size, "%d", item->step);
-    else if (item->tasks == 0)
-        snprintf(ret, size, "job");
+    if (container->step >= 0)
+        berth_buf_addf(ret, "%d", container->step);
+    else if (container->tasks == 0)
+        berth_buf_puts(ret, "job");
+    if (container->step >= 0 && container->component >= 0)
+        berth_buf_addf(ret, "+%d", container->component);
 }
 
-static void write_time(unsigned int when, char *ret, size_t size)
+static void put_node(const struct berth_container *container, struct berth_buf *ret)
 {
-    time_t seconds = (time_t)when;
+    berth_buf_puts(ret, container->node);
+}
+
+static void put_image(const struct berth_container *container, struct berth_buf *ret)
+{
+    berth_buf_puts(ret, container->image);
+}
+
+static void put_since(const struct berth_container *container, struct berth_buf *ret)
+{
+    const time_t since = (time_t)container->since;
+    char text[32];
     struct tm local;
 
-    localtime_r(&seconds, &local);
-    strftime(ret, size, "%Y-%m-%dT%H:%M:%S", &local);
+    localtime_r(&since, &local);
+    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &local);
+    berth_buf_puts(ret, text);
 }
 
-/* Write ITEM into ROW; what is not known is "-". */
-static void make_row(const struct berth_container *item, struct row *row)
+static void put_tasks(const struct berth_container *container, struct berth_buf *ret)
 {
-    const char *options = *item->options ? item->options : "-";
-
-    *row = (struct row){
-        .cells = {row->job, row->step, item->node, item->image, row->since, row->tasks,
-                  row->memory, row->cpu, row->id, options},
-        .job = "-",
-        .step = "-",
-        .memory = "-",
-        .cpu = "-",
-    };
-    if (item->job > 0)
-        snprintf(row->job, sizeof(row->job), "%u", item->job);
-    write_step(item, row->step, sizeof(row->step));
-    write_time(item->since, row->since, sizeof(row->since));
-    snprintf(row->tasks, sizeof(row->tasks), "%u", item->tasks);
-    snprintf(row->id, sizeof(row->id), "%d", item->holder);
-    if (item->memory >= 0)
-        snprintf(row->memory, sizeof(row->memory), "%.1fM", item->memory / 1024.0);
-    if (item->cpu >= 0)
-        snprintf(row->cpu, sizeof(row->cpu), "%.2fs", item->cpu / 1000.0);
+    berth_buf_addf(ret, "%u", container->tasks);
 }
 
-static void measure(const struct row *row, int widths[])
+static void put_memory(const struct berth_container *container, struct berth_buf *ret)
+{
+    if (container->memory >= 0)
+        berth_buf_addf(ret, "%.1fM", container->memory / 1024.0);
+}
+
+static void put_cpu(const struct berth_container *container, struct berth_buf *ret)
+{
+    if (container->cpu >= 0)
+        berth_buf_addf(ret, "%.2fs", container->cpu / 1000.0);
+}
+
+static void put_id(const struct berth_container *container, struct berth_buf *ret)
+{
+    berth_buf_addf(ret, "%d", container->holder);
+}
+
+static void put_options(const struct berth_container *container, struct berth_buf *ret)
+{
+    berth_buf_puts(ret, container->options);
+}
+
+static const struct column columns[] = {
+    {"JOB", true, put_job},      {"STEP", false, put_step},
+    {"NODE", false, put_node},   {"IMAGE", false, put_image},
+    {"SINCE", false, put_since}, {"TASKS", true, put_tasks},
+    {"RSS", true, put_memory},   {"CPU", true, put_cpu},
+    {"ID", true, put_id},        {"OPTIONS", false, put_options},
+};
+
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+static void add_titles(struct berth_strvec *cells)
+{
+    for (int at = 0; at < COLUMNS; at++)
+        berth_strvec_push(cells, columns[at].title);
+}
+
+static void add_cells(const struct berth_container *container,
+                      struct berth_strvec *cells)
 {
     for (int at = 0; at < COLUMNS; at++) {
-        int width = (int)strlen(row->cells[at]);
+        BERTH_BUF struct berth_buf cell = {0};
 
-        if (width > widths[at])
-            widths[at] = width;
+        columns[at].put(container, &cell);
+        berth_strvec_push(cells, cell.used ? cell.text : "-");
+        cells->failed |= cell.failed;
     }
 }
 
-static void put_line(const struct row *row, const int widths[], struct berth_json *json)
+/* Set WIDTHS to that of the longest of CELLS in each column. */
+static void measure(const struct berth_strvec *cells, int widths[COLUMNS])
 {
-    BERTH_BUF struct berth_buf line = {0};
+    for (size_t i = 0; i < cells->count; i++) {
+        int width = (int)strlen(cells->items[i]);
+        int *widest = &widths[i % COLUMNS];
 
-    for (int at = 0; at < COLUMNS; at++) {
-        bool is_number = at == 0 || (at >= TASKS && at <= ID);
-        bool is_last = at + 1 == COLUMNS;
+        if (width > *widest)
+            *widest = width;
+    }
+}
 
-        if (is_last)
-            berth_buf_puts(&line, row->cells[at]);
-        else if (is_number)
-            berth_buf_addf(&line, "%*s  ", widths[at], row->cells[at]);
+/* Append a line with the COLUMNS strings at CELLS. */
+static void put_line(char *const *cells, const int widths[COLUMNS],
+                     struct berth_buf *ret)
+{
+    const int last = COLUMNS - 1;
+
+    for (int at = 0; at < last; at++) {
+        if (columns[at].is_number)
+            berth_buf_addf(ret, "%*s  ", widths[at], cells[at]);
         else
-            berth_buf_addf(&line, "%-*s  ", widths[at], row->cells[at]);
+            berth_buf_addf(ret, "%-*s  ", widths[at], cells[at]);
     }
-    berth_json_linef(json, "%s", line.text ? line.text : "");
-    json->text.failed |= line.failed;
+    berth_buf_puts(ret, cells[last]);
 }
 
-static void put_item(const struct berth_container *item, const struct row *row,
-                     struct berth_json *json)
+/* Append the line of titles, and one for each of CONTAINERS, as text. */
+static void put_table(const struct berth_containers *containers,
+                      struct berth_json *json)
 {
+    BERTH_STRVEC struct berth_strvec cells = {0};
+    int widths[COLUMNS] = {0};
+
+    add_titles(&cells);
+    for (size_t i = 0; i < containers->count; i++)
+        add_cells(&containers->items[i], &cells);
+    if (cells.failed) {
+        json->text.failed = true;
+        return;
+    }
+    measure(&cells, widths);
+    for (size_t i = 0; i < cells.count; i += COLUMNS) {
+        BERTH_BUF struct berth_buf line = {0};
+
+        put_line(cells.items + i, widths, &line);
+        berth_json_linef(json, "%s", berth_buf_text(&line));
+        json->text.failed |= line.failed;
+    }
+}
+
+/* Append CONTAINER as JSON. */
+static void put_item(const struct berth_container *container, struct berth_json *json)
+{
+    BERTH_BUF struct berth_buf since = {0};
+    const int unknown = -1;
+
+    put_since(container, &since);
     berth_json_object(json, NULL);
-    berth_json_number(json, "job", item->job ? (int)item->job : -1);
-    berth_json_number(json, "step", item->step);
-    berth_json_number(json, "component", item->component);
-    berth_json_string(json, "node", item->node);
-    berth_json_string(json, "image", item->image);
-    berth_json_string(json, "since", row->since);
-    berth_json_number(json, "tasks", item->tasks);
-    berth_json_number(json, "first_rank", item->rank);
-    berth_json_number(json, "server_kib", item->memory);
-    berth_json_number(json, "server_cpu_ms", item->cpu);
-    berth_json_number(json, "id", item->holder);
-    berth_json_string(json, "options", item->options);
+    berth_json_number(json, "job", container->job ? (int)container->job : unknown);
+    berth_json_number(json, "step", container->step);
+    berth_json_number(json, "component", container->component);
+    berth_json_string(json, "node", container->node);
+    berth_json_string(json, "image", container->image);
+    berth_json_string(json, "since", berth_buf_text(&since));
+    berth_json_number(json, "tasks", container->tasks);
+    berth_json_number(json, "first_rank", container->rank);
+    berth_json_number(json, "server_kib", container->memory);
+    berth_json_number(json, "server_cpu_ms", container->cpu);
+    berth_json_number(json, "id", container->holder);
+    berth_json_string(json, "options", container->options);
+    berth_json_end(json);
+    json->text.failed |= since.failed;
+}
+
+static void put_list(const struct berth_containers *containers, struct berth_json *json)
+{
+    berth_json_array(json, NULL);
+    for (size_t i = 0; i < containers->count; i++)
+        put_item(&containers->items[i], json);
     berth_json_end(json);
 }
 
-int berth_containers_print(const struct berth_containers *found, bool is_json,
+int berth_containers_print(const struct berth_containers *containers, bool is_json,
                            FILE *stream)
 {
-    const struct row heads = {.cells = {"JOB", "STEP", "NODE", "IMAGE", "SINCE",
-                                        "TASKS", "RSS", "CPU", "ID", "OPTIONS"}};
     BERTH_JSON struct berth_json json = {.pretty = true, .is_text = !is_json};
-    int widths[COLUMNS] = {0};
-    struct row row;
 
-    measure(&heads, widths);
-    for (size_t i = 0; i < found->count; i++) {
-        make_row(&found->items[i], &row);
-        measure(&row, widths);
-    }
-    berth_json_array(&json, NULL);
-    put_line(&heads, widths, &json);
-    for (size_t i = 0; i < found->count; i++) {
-        make_row(&found->items[i], &row);
-        put_line(&row, widths, &json);
-        put_item(&found->items[i], &row, &json);
-    }
-    berth_json_end(&json);
+    if (is_json)
+        put_list(containers, &json);
+    else
+        put_table(containers, &json);
     if (json.text.failed)
         return berth_cli_fail_oom();
-    fputs(json.text.text, stream);
+    fputs(berth_buf_text(&json.text), stream);
     if (is_json)
         fputs("\n", stream);
     return EXIT_SUCCESS;
 }
 
-/* Run the part on the node, with the arguments ARGV of berth_ask_containers(): the job,
- * its number and a rank. */
-static int print_lines(char **argv)
+/* The arguments of the second part, after BERTH_ASK_NODE: see squeue.c. */
+enum { JOB, NUMBER, RANK, SECOND_PART };
+
+/* Run the part on the node, with the arguments ARGV. */
+static int run_second_part(char **argv)
 {
     const struct berth_find wanted = {
         .user = getuid(),
-        .job = (unsigned int)strtoul(argv[0], NULL, 10),
-        .number = (unsigned int)strtoul(argv[1], NULL, 10),
-        .rank = atoi(argv[2]),
+        .job = (unsigned int)strtoul(argv[JOB], NULL, 10),
+        .number = (unsigned int)strtoul(argv[NUMBER], NULL, 10),
+        .rank = atoi(argv[RANK]),
     };
     BERTH_CONTAINERS struct berth_containers found = {0};
     BERTH_BUF struct berth_buf lines = {0};
@@ -169,7 +241,7 @@ static int print_lines(char **argv)
         berth_container_put(&found.items[i], &lines);
     if (lines.failed)
         return berth_cli_fail_oom();
-    printf("%s", lines.text ? lines.text : "");
+    fputs(berth_buf_text(&lines), stdout);
     return EXIT_SUCCESS;
 }
 
@@ -193,35 +265,61 @@ static int become_user(const char *name, struct berth_err *err)
     return 0;
 }
 
-static int list(bool is_json, const char *user, const char *job)
+/* What is asked for. */
+struct wish {
+    bool is_json;
+    const char *user; /* NULL: the caller */
+    const char *job;  /* NULL: all jobs */
+};
+
+/* Find the containers of this node. */
+static int find_here(const char *job, struct berth_containers *ret,
+                     struct berth_err *err)
+{
+    struct berth_find wanted = {.user = getuid(), .rank = -1};
+
+    if (job) {
+        wanted.job = (unsigned int)strtoul(job, NULL, 10);
+        wanted.number = wanted.job;
+    }
+    return berth_find_containers(&wanted, ret, err);
+}
+
+/* Find the containers of WISH: on all nodes of the caller's jobs, if Slurm can be asked
+ * for them. This process is CALLER's, or that of another user now. */
+static int find(const struct wish *wish, uid_t caller, struct berth_containers *ret,
+                struct berth_err *err)
+{
+    BERTH_FREE char *srun = berth_ask_srun();
+    bool is_of_caller = getuid() == caller;
+
+    if (srun && is_of_caller)
+        return berth_ask_containers(wish->job, -1, ret, err);
+    return find_here(wish->job, ret, err);
+}
+
+static int list(const struct wish *wish)
 {
     BERTH_CONTAINERS struct berth_containers found = {0};
-    BERTH_FREE char *srun = berth_ask_srun();
-    struct berth_find here = {.rank = -1};
+    const uid_t caller = getuid();
     struct berth_err err;
-    uid_t caller = getuid();
-    int result, printed;
+    bool has_failed;
+    int printed;
 
-    if (user && become_user(user, &err) < 0)
+    if (wish->user && become_user(wish->user, &err) < 0)
         return berth_cli_fail(&err);
-    here.user = getuid();
-    if (job) {
-        here.job = (unsigned int)strtoul(job, NULL, 10);
-        here.number = here.job;
-    }
-    if (srun && here.user == caller)
-        result = berth_ask_containers(job, -1, &found, &err);
-    else
-        result = berth_find_containers(&here, &found, &err);
-    if (result < 0)
+    has_failed = find(wish, caller, &found, &err) < 0;
+    if (has_failed)
         berth_cli_fail(&err);
-    if (result < 0 && found.count == 0)
+    if (has_failed && found.count == 0)
         return BERTH_CLI_FAILED;
 
     /* A node that fails does not hide the containers of others. */
     berth_containers_sort(&found);
-    printed = berth_containers_print(&found, is_json, stdout);
-    return result < 0 ? BERTH_CLI_FAILED : printed;
+    printed = berth_containers_print(&found, wish->is_json, stdout);
+    if (has_failed)
+        return BERTH_CLI_FAILED;
+    return printed;
 }
 
 static bool is_job_number(const char *text)
@@ -231,23 +329,25 @@ static bool is_job_number(const char *text)
 
 int berth_cli_ps(int argc, char **argv)
 {
-    const char *user = NULL;
-    const char *job = NULL;
-    bool is_json = false;
+    struct wish wish = {0};
 
-    if (argc == 5 && strcmp(argv[1], BERTH_ASK_NODE) == 0)
-        return print_lines(argv + 2);
+    if (argc == 2 + SECOND_PART && strcmp(argv[1], BERTH_ASK_NODE) == 0)
+        return run_second_part(argv + 2);
+
+    /* the number of the job is last */
     for (char **at = argv + 1; *at; at++) {
-        if (strcmp(*at, "--json") == 0 && !job) {
-            is_json = true;
-        } else if (strcmp(*at, "-u") == 0 && at[1] && !job) {
+        if (wish.job)
+            return BERTH_CLI_USAGE;
+        if (strcmp(*at, "--json") == 0) {
+            wish.is_json = true;
+        } else if (strcmp(*at, "-u") == 0 && at[1]) {
             at++;
-            user = *at;
-        } else if (is_job_number(*at) && !job) {
-            job = *at;
+            wish.user = *at;
+        } else if (is_job_number(*at)) {
+            wish.job = *at;
         } else {
             return BERTH_CLI_USAGE;
         }
     }
-    return list(is_json, user, job);
+    return list(&wish);
 }

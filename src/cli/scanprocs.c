@@ -21,6 +21,7 @@
 #include "plan/order.h"
 #include "container/processes.h"
 #include "container/program.h"
+#include "container/runtime.h"
 
 /* A process of the user. */
 struct process {
@@ -80,16 +81,22 @@ static const struct process *find(const struct scan *scan, pid_t pid)
     return NULL;
 }
 
+/* Append the environment with which process PID was started to RET. */
 static void read_environment(pid_t pid, struct berth_strvec *ret)
 {
     enum { MOST = 4 << 20 };
     BERTH_BUF struct berth_buf bytes = {0};
+    bool is_whole;
 
-    if (berth_process_environment(pid, MOST, &bytes) == 0 && bytes.used > 0 &&
-        bytes.text[bytes.used - 1] == '\0')
+    if (berth_process_environment(pid, MOST, &bytes) < 0)
+        return;
+    /* a process may overwrite its environment, and so its last NUL */
+    is_whole = bytes.used > 0 && bytes.text[bytes.used - 1] == '\0';
+    if (is_whole)
         berth_environ_split(bytes.text, bytes.used, ret);
 }
 
+/* The number in the variable NAME of ENVIRONMENT; -1: it has none. */
 static int number_of(const struct berth_strvec *environment, const char *name)
 {
     const char *text = berth_environ_value(environment->items, name);
@@ -130,17 +137,19 @@ static void read_step_environment(const struct scan *scan, const struct process 
     read_environment(holder->facts.pid, ret);
 }
 
+/* Returns a copy of TEXT, which the caller frees; of OTHERWISE if TEXT is NULL. */
+static char *copy(const char *text, const char *otherwise)
+{
+    return strdup(text ? text : otherwise);
+}
+
 /* Returns the image that the runtime has written into the environment of HOLDER. */
 static char *image_of(const struct process *holder)
 {
     BERTH_STRVEC struct berth_strvec environment = {0};
-    const char *image;
 
     read_environment(holder->facts.pid, &environment);
-    image = berth_environ_value(environment.items, "APPTAINER_CONTAINER");
-    if (!image)
-        image = berth_environ_value(environment.items, "SINGULARITY_CONTAINER");
-    return strdup(image ? image : "?");
+    return copy(berth_runtime_image(environment.items), "?");
 }
 
 /* Returns the options with which the container of HOLDER was made: the last argument of
@@ -150,10 +159,13 @@ static char *options_of(const struct process *holder)
     enum { MOST = 1 << 20, OPTIONS = 5 };
     BERTH_STRVEC struct berth_strvec argv = {0};
     BERTH_BUF struct berth_buf bytes = {0};
+    const char *options = NULL;
 
     if (berth_process_words(holder->facts.pid, MOST, &bytes) == 0 && bytes.used > 0)
         berth_environ_split(bytes.text, bytes.used, &argv);
-    return strdup(argv.count == OPTIONS + 1 ? argv.items[OPTIONS] : "");
+    if (argv.count == OPTIONS + 1)
+        options = argv.items[OPTIONS];
+    return copy(options, "");
 }
 
 /* A supervisor still has the order of its task in the environment with which it was
@@ -174,9 +186,12 @@ static void describe(const struct process *holder,
     else
         ret->image = image_of(holder);
     ret->options = options_of(holder);
-    ret->job = job < 0 ? 0 : (unsigned int)job;
+
+    if (job > 0)
+        ret->job = (unsigned int)job;
     ret->step = number_of(environment, "SLURM_STEP_ID");
-    ret->component = order.step.is_several ? order.step.component : -1;
+    if (order.step.is_several)
+        ret->component = order.step.component;
 }
 
 /* Is PROCESS the first process of a task in the container of HOLDER? So is one whose
@@ -193,54 +208,71 @@ static bool is_task(const struct scan *scan, const struct process *process,
     return above->mount_ns != holder->mount_ns;
 }
 
-/* Should a process of RANK that began at BEGAN be the `task` of CHOSEN, instead of the
- * one that began at CHOSEN_BEGAN? A process that entered the container by berth enter
- * has the environment of a task, but began later. */
-static bool is_better(const struct scan *scan, int rank, unsigned long long began,
-                      const struct berth_container *chosen,
-                      unsigned long long chosen_began)
+/* A process of a task, from its environment. */
+struct task {
+    const struct process *process;
+    int rank;  /* in the step; -1: not known */
+    int local; /* number of the task on its node; -1: not known */
+};
+
+static struct task read_task(const struct process *process)
 {
-    if (scan->wanted->rank >= 0 && rank != scan->wanted->rank)
-        return false;
-    if (!chosen->task)
-        return true;
-    if (rank == chosen->rank)
-        return began < chosen_began;
-    if (rank < 0)
-        return false;
-    return chosen->rank < 0 || rank < chosen->rank;
+    BERTH_STRVEC struct berth_strvec environment = {0};
+    struct task task = {.process = process, .rank = -1};
+
+    read_environment(process->facts.pid, &environment);
+    task.local = number_of(&environment, "SLURM_LOCALID");
+    if (task.local >= 0)
+        task.rank = number_of(&environment, "SLURM_PROCID");
+    return task;
 }
 
+/* Should TASK represent the container, instead of CHOSEN (without a process: none)? A
+ * process that entered the container by berth enter has the environment of a task, but
+ * began later. */
+static bool is_better(const struct scan *scan, const struct task *task,
+                      const struct task *chosen)
+{
+    if (scan->wanted->rank >= 0 && task->rank != scan->wanted->rank)
+        return false;
+    if (!chosen->process)
+        return true;
+    if (task->rank == chosen->rank)
+        return task->process->facts.began < chosen->process->facts.began;
+    if (task->rank < 0)
+        return false;
+    return chosen->rank < 0 || task->rank < chosen->rank;
+}
+
+/* Count the tasks in the container of HOLDER, and choose the one that represents it. */
 static void count_tasks(const struct scan *scan, const struct process *holder,
                         struct berth_container *ret)
 {
     enum { LOCALS = 8192 }; /* tasks of a node */
     bool seen[LOCALS] = {false};
-    unsigned long long began = 0;
+    struct task chosen = {.rank = -1};
 
     for (size_t i = 0; i < scan->count; i++) {
-        const struct process *process = &scan->items[i];
-        BERTH_STRVEC struct berth_strvec environment = {0};
-        int rank = -1;
-        int local;
+        struct task task;
+        bool is_known;
 
-        if (!is_task(scan, process, holder))
+        if (!is_task(scan, &scan->items[i], holder))
             continue;
-        read_environment(process->facts.pid, &environment);
-        local = number_of(&environment, "SLURM_LOCALID");
-        if (local >= 0)
-            rank = number_of(&environment, "SLURM_PROCID");
+        task = read_task(&scan->items[i]);
 
         /* A task may have several such processes. */
-        if (rank < 0 || !seen[local % LOCALS])
+        is_known = task.rank >= 0 && seen[task.local % LOCALS];
+        if (!is_known)
             ret->tasks++;
-        if (rank >= 0)
-            seen[local % LOCALS] = true;
-        if (!is_better(scan, rank, process->facts.began, ret, began))
-            continue;
-        ret->task = process->facts.pid;
-        ret->rank = rank;
-        began = process->facts.began;
+        if (task.rank >= 0)
+            seen[task.local % LOCALS] = true;
+
+        if (is_better(scan, &task, &chosen))
+            chosen = task;
+    }
+    if (chosen.process) {
+        ret->task = chosen.process->facts.pid;
+        ret->rank = chosen.rank;
     }
 }
 
@@ -264,9 +296,10 @@ static char *node_name(const struct berth_strvec *environment)
     char host[256] = "localhost";
 
     gethostname(host, sizeof(host) - 1);
-    return strdup(name ? name : host);
+    return copy(name, host);
 }
 
+/* Is ENVIRONMENT that of a container that the job keeps? */
 static bool is_of_job(const struct berth_strvec *environment)
 {
     const char *step = berth_environ_value(environment->items, "SLURM_STEP_ID");
@@ -274,19 +307,41 @@ static bool is_of_job(const struct berth_strvec *environment)
     return step && strcmp(step, BERTH_JOB_STEP) == 0;
 }
 
+static bool is_wanted(const struct berth_find *wanted, unsigned int job)
+{
+    return wanted->job == 0 || job == wanted->job || job == wanted->number;
+}
+
 /* Add ITEM if it is of the wanted job. ITEM stays the caller's unless it is added. */
 static int add_wanted(const struct scan *scan, struct berth_container *item,
                       struct berth_err *err)
 {
-    const struct berth_find *wanted = scan->wanted;
-    bool is_wanted =
-        !wanted->job || item->job == wanted->job || item->job == wanted->number;
-
     if (!item->node || !item->image || !item->options)
         return berth_err_oom(err);
-    if (is_wanted && berth_append(scan->found, item) < 0)
+    if (!is_wanted(scan->wanted, item->job))
+        return 0;
+    if (berth_append(scan->found, item) < 0)
         return berth_err_oom(err);
     return 0;
+}
+
+/* Set what the programs that serve the image of HOLDER use. */
+static void measure_servers(const struct process *holder, struct berth_container *ret)
+{
+    struct berth_servers_usage usage;
+
+    berth_servers_usage(holder->facts.pid, &usage);
+    if (usage.count == 0)
+        return;
+    ret->memory = (int)usage.kib;
+    ret->cpu = (int)usage.ms;
+}
+
+/* Does a container without the wanted task end soon? The job keeps others, for any
+ * task. */
+static bool is_ending(const struct scan *scan, const struct berth_strvec *environment)
+{
+    return !is_of_job(environment) || scan->wanted->rank >= 0;
 }
 
 /* Add the container of HOLDER, except one without tasks that the job does not keep:
@@ -297,28 +352,24 @@ static int add_container(struct scan *scan, const struct process *holder,
     BERTH_STRVEC struct berth_strvec environment = {0};
     struct berth_container item = {.holder = holder->facts.pid,
                                    .mounts = (unsigned int)holder->mount_ns,
+                                   .component = -1,
                                    .rank = -1,
                                    .offset = -1,
                                    .memory = -1,
                                    .cpu = -1};
-    struct berth_servers_usage usage;
     int result;
 
     count_tasks(scan, holder, &item);
     read_step_environment(scan, holder, &environment);
     if (environment.failed)
         return berth_err_oom(err);
-    if (!item.task && (!is_of_job(&environment) || scan->wanted->rank >= 0))
+    if (!item.task && is_ending(scan, &environment))
         return 0;
 
     describe(holder, &environment, &item);
     item.node = node_name(&environment);
     item.since = start_of(holder);
-    berth_servers_usage(holder->facts.pid, &usage);
-    if (usage.count > 0) {
-        item.memory = (int)usage.kib;
-        item.cpu = (int)usage.ms;
-    }
+    measure_servers(holder, &item);
     result = add_wanted(scan, &item, err);
     berth_container_fini(&item);
     return result;
@@ -333,9 +384,12 @@ int berth_find_containers(const struct berth_find *wanted, struct berth_containe
     berth_processes_each(add, &scan);
     if (scan.failed)
         result = berth_err_oom(err);
-    for (size_t i = 0; i < scan.count && result == 0; i++)
-        if (scan.items[i].is_holder)
-            result = add_container(&scan, &scan.items[i], err);
+    for (size_t i = 0; i < scan.count && result == 0; i++) {
+        const struct process *process = &scan.items[i];
+
+        if (process->is_holder)
+            result = add_container(&scan, process, err);
+    }
     free(scan.items);
     return result;
 }

@@ -18,7 +18,8 @@
 
 extern char **environ;
 
-/* ID is what users see: 12, 12+1, 12_3, or 12_[4-9] for tasks of an array that wait. */
+/* Read LINE, of BERTH_JOB_FORMAT. Its second part is what users see: 12, 12+1, 12_3, or
+ * 12_[4-9] for tasks of an array that wait. */
 static int get(const char *line, struct berth_jobs *ret, struct berth_err *err)
 {
     struct berth_job job = {.offset = -1};
@@ -27,11 +28,13 @@ static int get(const char *line, struct berth_jobs *ret, struct berth_err *err)
     if (sscanf(line, "%u %63s %u %u %31s", &job.number, id, &job.user, &job.nodes,
                job.state) != 5)
         return berth_err_expected(err, "a job from squeue", line);
-    job.id = job.number;
-    sscanf(id, "%u+%d", &job.id, &job.offset);
-    if (job.offset < 0)
+    if (sscanf(id, "%u+%d", &job.id, &job.offset) != 2) {
         job.id = job.number;
-    return berth_append(ret, &job) < 0 ? berth_err_oom(err) : 0;
+        job.offset = -1;
+    }
+    if (berth_append(ret, &job) < 0)
+        return berth_err_oom(err);
+    return 0;
 }
 
 int berth_jobs_get(char *text, struct berth_jobs *ret, struct berth_err *err)
@@ -64,6 +67,13 @@ static int refuse_state(const struct berth_job *job, const char *name,
     return berth_err_at(err, "job %s", name);
 }
 
+/* An error of the job NAME that does not tell whether there is one, of another user. */
+static int refuse_job(const char *name, struct berth_err *err)
+{
+    return berth_err_set(
+        err, "job %s: not yours, or Slurm does not know it; see berth ps", name);
+}
+
 int berth_jobs_select(struct berth_jobs *jobs, const char *name, uid_t user,
                       struct berth_err *err)
 {
@@ -74,10 +84,8 @@ int berth_jobs_select(struct berth_jobs *jobs, const char *name, uid_t user,
 
         if (!is_meant(job, name))
             continue;
-        if (job->user != user) {
-            count = 0;
-            break;
-        }
+        if (job->user != user)
+            return refuse_job(name, err);
         if (strcmp(job->state, "RUNNING") != 0)
             return refuse_state(job, name, err);
         jobs->items[count] = *job;
@@ -85,8 +93,7 @@ int berth_jobs_select(struct berth_jobs *jobs, const char *name, uid_t user,
     }
     jobs->count = count;
     if (count == 0)
-        return berth_err_set(
-            err, "job %s: not yours, or Slurm does not know it; see berth ps", name);
+        return refuse_job(name, err);
     return 0;
 }
 
@@ -191,6 +198,18 @@ static int ask_jobs(const char *name, struct berth_jobs *ret, struct berth_err *
     return berth_jobs_select(ret, name, getuid(), err);
 }
 
+/* Append what each node of JOB runs: the second part of berth ps (cli/ps.c). */
+static void push_second_part(const struct berth_job *job, int rank,
+                             struct berth_strvec *argv)
+{
+    berth_strvec_push(argv, BERTH_ASK_PROGRAM);
+    berth_strvec_push(argv, "ps");
+    berth_strvec_push(argv, BERTH_ASK_NODE);
+    berth_strvec_pushf(argv, "%u", job->id);
+    berth_strvec_pushf(argv, "%u", job->number);
+    berth_strvec_pushf(argv, "%d", rank);
+}
+
 /* Append the containers of JOB on all of its nodes. A node that fails does not hide the
  * containers of others. */
 static int ask_job(const struct berth_job *job, int rank, struct berth_containers *ret,
@@ -206,19 +225,16 @@ static int ask_job(const struct berth_job *job, int rank, struct berth_container
     if (!srun)
         return berth_err_set(err, NO_COMMAND, "srun");
     berth_job_srun(srun, job->id, job->offset, NULL, job->nodes, &argv);
-    berth_strvec_push(&argv, BERTH_ASK_PROGRAM);
-    berth_strvec_push(&argv, "ps");
-    berth_strvec_push(&argv, BERTH_ASK_NODE);
-    berth_strvec_pushf(&argv, "%u", job->id);
-    berth_strvec_pushf(&argv, "%u", job->number);
-    berth_strvec_pushf(&argv, "%d", rank);
+    push_second_part(job, rank, &argv);
     result = run(&argv, &out, err);
     if (result < 0)
         berth_err_at(err, "job %u", job->id);
+
     if (out.text && berth_containers_get(out.text, job->offset, ret, &other) < 0) {
         *err = other;
         result = -1;
     }
+    /* of a het job, a step knows the number of its own component */
     for (size_t i = before; i < ret->count; i++)
         ret->items[i].job = job->id;
     return result;
