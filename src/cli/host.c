@@ -19,6 +19,8 @@
 #include "site/siteread.h"
 #include "site/slurmconf.h"
 
+/* Of a text: bytes; of a program that is asked: its time; of a plugstack.conf: files
+ * that include each other. */
 enum { TEXT_MAX = 4 << 20, SECONDS = 10, DEPTH_MAX = 8 };
 
 char *berth_host_place(const struct berth_host *host, const char *path)
@@ -54,8 +56,10 @@ char *berth_host_text(const struct berth_host *host, const char *path)
 
     if (!place || berth_fd_read_path(place, TEXT_MAX, &text) < 0)
         return NULL;
-    berth_buf_puts(&text, "");
-    return text.failed ? NULL : berth_steal(&text.text);
+    berth_buf_puts(&text, ""); /* of an empty file, too */
+    if (text.failed)
+        return NULL;
+    return berth_steal(&text.text);
 }
 
 char *berth_host_find(const struct berth_host *host, const char *name)
@@ -66,7 +70,9 @@ char *berth_host_find(const struct berth_host *host, const char *name)
         return berth_run_find(name, berth_environ_value(host->env, "PATH"));
     if (asprintf(&place, "%s/usr/bin/%s", host->root, name) < 0)
         return NULL;
-    return berth_run_is_program(place) ? berth_steal(&place) : NULL;
+    if (!berth_run_is_program(place))
+        return NULL;
+    return berth_steal(&place);
 }
 
 char *berth_host_ask(const struct berth_host *host, const char *const *argv)
@@ -79,7 +85,7 @@ char *berth_host_ask(const struct berth_host *host, const char *const *argv)
 
     if (berth_run(&run, &ran, NULL) < 0)
         return NULL;
-    berth_buf_add(&ran.out, ran.err.text ? ran.err.text : "", ran.err.used);
+    berth_buf_puts(&ran.out, berth_buf_text(&ran.err));
     if (ran.status != 0 || ran.out.failed)
         return NULL;
     return berth_steal(&ran.out.text);
@@ -93,7 +99,9 @@ char *berth_host_version(const struct berth_host *host, const char *path)
     if (!said)
         return NULL;
     said[strcspn(said, "\n")] = '\0'; /* the first line */
-    return *said ? berth_steal(&said) : NULL;
+    if (!*said)
+        return NULL;
+    return berth_steal(&said);
 }
 
 /* Append the text of the file NAME, which PATH includes. Blanks or a comment may follow
@@ -122,6 +130,8 @@ static char *read_conf(const struct berth_host *host, const char *path)
     BERTH_BUF struct berth_buf all = {0};
     char *next = text;
 
+    if (!text)
+        return NULL;
     while (next) {
         char *line = strsep(&next, "\n");
 
@@ -131,7 +141,9 @@ static char *read_conf(const struct berth_host *host, const char *path)
             berth_buf_puts(&all, line);
         berth_buf_puts(&all, "\n");
     }
-    return all.failed || !text ? NULL : berth_steal(&all.text);
+    if (all.failed)
+        return NULL;
+    return berth_steal(&all.text);
 }
 
 static void find_conf(const struct berth_host *host, struct berth_host_conf *ret)
@@ -148,17 +160,24 @@ static void find_conf(const struct berth_host *host, struct berth_host_conf *ret
     }
 }
 
+/* Returns where plugstack.conf is: as slurm.conf says, or beside it. */
+static char *find_plugstack(const struct berth_host_conf *conf)
+{
+    const char *beside = conf->path ? conf->path : BERTH_SYSCONFDIR "/";
+    char *path = NULL;
+
+    if (conf->text)
+        path = berth_keys_value(conf->text, "PlugStackConfig");
+    if (!path)
+        path = berth_path_beside(beside, "plugstack.conf");
+    return path;
+}
+
 void berth_host_conf(const struct berth_host *host, struct berth_host_conf *ret)
 {
     *ret = (struct berth_host_conf){0};
     find_conf(host, ret);
-    if (ret->text)
-        ret->plugstack = berth_keys_value(ret->text, "PlugStackConfig");
-    if (!ret->plugstack) {
-        const char *conf = ret->path ? ret->path : BERTH_SYSCONFDIR "/";
-
-        ret->plugstack = berth_path_beside(conf, "plugstack.conf");
-    }
+    ret->plugstack = find_plugstack(ret);
 }
 
 void berth_host_conf_fini(struct berth_host_conf *conf)

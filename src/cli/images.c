@@ -10,8 +10,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/host.h"
 #include "image/collection.h"
@@ -39,7 +42,7 @@ struct row {
 
 struct rows {
     struct row *items;
-    size_t count;
+    size_t count, room;
 };
 
 static void free_rows(struct rows *rows)
@@ -57,33 +60,36 @@ static bool has_name(const struct pick *pick, const struct berth_collected *imag
     return !*pick->names;
 }
 
-/* Append to ROWS the images of COLLECTION that PICK means. */
+/* Is IMAGE used too recently for PICK? */
+static bool is_recent(const struct pick *pick, const struct berth_collected *image,
+                      time_t now)
+{
+    enum { SECONDS_OF_DAY = 86400 };
+
+    return pick->days >= 0 && (now - image->used) / SECONDS_OF_DAY <= pick->days;
+}
+
+/* Append to ROWS the images of COLLECTION, which are sorted by their last use, that
+ * PICK means. */
 static int pick_of(const struct berth_collection *collection, const char *directory,
                    const char *where, const struct pick *pick, struct rows *rows,
                    struct berth_err *err)
 {
-    enum { SECONDS_OF_DAY = 86400, GIB = 1 << 30 };
+    enum { GIB = 1 << 30 };
     const time_t now = time(NULL);
     long long newer = 0; /* bytes of what was used later, and of the image itself */
 
     for (size_t i = 0; i < collection->count; i++) {
         const struct berth_collected *image = &collection->items[i];
         struct row row = {collection, image, directory, where, false};
-        long unused_days = (long)((now - image->used) / SECONDS_OF_DAY);
-        bool is_recent = pick->days >= 0 && unused_days <= pick->days;
         bool fits;
-        struct row *items;
 
         newer += image->bytes;
         fits = pick->keep >= 0 && newer / GIB < pick->keep;
-        if (is_recent || fits || !has_name(pick, image))
+        if (fits || is_recent(pick, image, now) || !has_name(pick, image))
             continue;
-        items = reallocarray(rows->items, rows->count + 1, sizeof(*items));
-        if (!items)
+        if (berth_append(rows, &row) < 0)
             return berth_err_oom(err);
-        rows->items = items;
-        rows->items[rows->count] = row;
-        rows->count++;
     }
     return 0;
 }
@@ -124,28 +130,26 @@ static void format_day(time_t when, char ret[DATE])
 static void format_size(long long bytes, char ret[SIZE])
 {
     double megabytes = (double)bytes / 1e6;
-    int digits = megabytes < 10 ? 1 : 0;
 
-    snprintf(ret, SIZE, "%.*f", digits, megabytes);
+    if (megabytes < 10)
+        snprintf(ret, SIZE, "%.1f", megabytes);
+    else
+        snprintf(ret, SIZE, "%.0f", megabytes);
 }
 
 enum { CUT = 12 }; /* digits of a digest */
 
-/* Print ROW, and below it the other URIs that lead to it. */
-static int print_row(const struct row *row, int width, struct berth_err *err)
+/* The column WHERE. */
+static const char *where_of(const struct row *row)
+{
+    return row->stays ? "cache, under another name" : row->where;
+}
+
+/* Print the other URIs that lead to the image of ROW. */
+static int print_others(const struct row *row, struct berth_err *err)
 {
     const struct berth_strvec *links = &row->image->links;
-    BERTH_FREE char *name = name_of(row);
-    const char *where = row->stays ? "cache, under another name" : row->where;
-    char pulled[DATE], used[DATE], size[SIZE];
 
-    if (!name)
-        return berth_err_oom(err);
-    format_day(row->image->pulled, pulled);
-    format_day(row->image->used, used);
-    format_size(row->image->bytes, size);
-    printf("%-*s  %.*s  %-8s  %7s  %s  %s  %s\n", width, name, CUT, row->image->digest,
-           row->image->machine, size, pulled, used, where);
     for (size_t i = 1; i < links->count; i++) {
         BERTH_FREE char *other = berth_collection_uri(links->items[i]);
 
@@ -156,39 +160,48 @@ static int print_row(const struct row *row, int width, struct berth_err *err)
     return 0;
 }
 
+/* Print ROW, and below it the other URIs. */
+static int print_row(const struct row *row, int width, struct berth_err *err)
+{
+    BERTH_FREE char *name = name_of(row);
+    char pulled[DATE], used[DATE], size[SIZE];
+
+    if (!name)
+        return berth_err_oom(err);
+    format_day(row->image->pulled, pulled);
+    format_day(row->image->used, used);
+    format_size(row->image->bytes, size);
+    printf("%-*s  %.*s  %-8s  %7s  %s  %s  %s\n", width, name, CUT, row->image->digest,
+           row->image->machine, size, pulled, used, where_of(row));
+    return print_others(row, err);
+}
+
 /* Set *RET to the width of the longest name. */
 static int measure(const struct rows *rows, int *ret, struct berth_err *err)
 {
     *ret = (int)strlen("IMAGE");
     for (size_t i = 0; i < rows->count; i++) {
         BERTH_FREE char *name = name_of(&rows->items[i]);
-        int width = name ? (int)strlen(name) : 0;
 
         if (!name)
             return berth_err_oom(err);
-        if (width > *ret)
-            *ret = width;
+        if ((int)strlen(name) > *ret)
+            *ret = (int)strlen(name);
     }
     return 0;
 }
 
-static int print_text(const struct rows *rows, const struct pick *pick,
-                      struct berth_err *err)
+/* Print how many of ROWS are in their directory, or have been removed from it, and
+ * their size. */
+static void print_sum(const struct rows *rows, const struct pick *pick)
 {
     long long bytes = 0;
     size_t count = 0;
     char size[SIZE];
-    int width;
 
-    if (measure(rows, &width, err) < 0)
-        return -1;
-    printf("%-*s  %-*s  %-8s  %7s  %-10s  %-10s  %s\n", width, "IMAGE", CUT, "DIGEST",
-           "MACHINE", "MB", "PULLED", "USED", "WHERE");
     for (size_t i = 0; i < rows->count; i++) {
         const struct row *row = &rows->items[i];
 
-        if (print_row(row, width, err) < 0)
-            return -1;
         if (row->stays)
             continue;
         bytes += row->image->bytes;
@@ -197,7 +210,22 @@ static int print_text(const struct rows *rows, const struct pick *pick,
     format_size(bytes, size);
     if (pick->removes)
         printf("removed ");
-    printf("%zu image%s, %s MB\n", count, count == 1 ? "" : "s", size);
+    printf("%zu image%s, %s MB\n", count, berth_text_plural(count), size);
+}
+
+static int print_text(const struct rows *rows, const struct pick *pick,
+                      struct berth_err *err)
+{
+    int width;
+
+    if (measure(rows, &width, err) < 0)
+        return -1;
+    printf("%-*s  %-*s  %-8s  %7s  %-10s  %-10s  %s\n", width, "IMAGE", CUT, "DIGEST",
+           "MACHINE", "MB", "PULLED", "USED", "WHERE");
+    for (size_t i = 0; i < rows->count; i++)
+        if (print_row(&rows->items[i], width, err) < 0)
+            return -1;
+    print_sum(rows, pick);
     return 0;
 }
 
@@ -210,22 +238,30 @@ static void put_time(struct berth_json *json, const char *name, time_t when)
     berth_json_string(json, name, text);
 }
 
+/* Append all URIs that lead to the image of ROW. */
+static void list_names(const struct row *row, struct berth_strvec *ret)
+{
+    const struct berth_strvec *links = &row->image->links;
+
+    for (size_t i = 0; i < links->count; i++) {
+        BERTH_FREE char *uri = berth_collection_uri(links->items[i]);
+
+        if (uri)
+            berth_strvec_push(ret, uri);
+        else
+            ret->failed = true;
+    }
+}
+
 static void put_row(struct berth_json *json, const struct row *row)
 {
     BERTH_STRVEC struct berth_strvec names = {0};
-    BERTH_FREE char *path = NULL;
+    BERTH_BUF struct berth_buf path = {0};
 
-    if (asprintf(&path, "%s/%s", row->directory, row->image->file) < 0) {
-        path = NULL;
-        names.failed = true;
-    }
-    for (size_t i = 0; i < row->image->links.count; i++) {
-        BERTH_FREE char *uri = berth_collection_uri(row->image->links.items[i]);
+    list_names(row, &names);
+    berth_buf_addf(&path, "%s/%s", row->directory, row->image->file);
+    json->text.failed |= path.failed;
 
-        berth_strvec_push(&names, uri ? uri : "");
-        if (!uri)
-            names.failed = true;
-    }
     berth_json_object(json, NULL);
     berth_json_list(json, "names", &names);
     berth_json_string(json, "digest", row->image->digest);
@@ -234,7 +270,7 @@ static void put_row(struct berth_json *json, const struct row *row)
     put_time(json, "pulled", row->image->pulled);
     put_time(json, "used", row->image->used);
     berth_json_string(json, "where", row->where);
-    berth_json_string(json, "path", path);
+    berth_json_string(json, "path", path.text);
     berth_json_end(json);
 }
 
@@ -265,6 +301,19 @@ static int remove_rows(struct rows *rows, const struct pick *pick,
     return 0;
 }
 
+/* Refuse names that PICK has and no image of both collections. */
+static int check_names(const struct pick *pick, const struct berth_collection *store,
+                       const struct berth_collection *cache, struct berth_err *err)
+{
+    const char *or_store = pick->removes ? "" : " or the store";
+
+    for (char **name = pick->names; *name; name++)
+        if (!is_in(store, *name) && !is_in(cache, *name))
+            return berth_err_set(err, "images: '%s': no such image in your cache%s",
+                                 *name, or_store);
+    return 0;
+}
+
 static int list(const struct pick *pick, const char *store, const char *cache,
                 struct berth_err *err)
 {
@@ -275,23 +324,24 @@ static int list(const struct pick *pick, const char *store, const char *cache,
     /* Only the cache is the user's to remove from. */
     if (!pick->removes && berth_collection_store(store, &of_store, err) < 0)
         return -1;
-    if (berth_collection_cache(cache, &of_cache, err) < 0 ||
-        pick_of(&of_store, store, "store", pick, &rows, err) < 0 ||
-        pick_of(&of_cache, cache, "cache", pick, &rows, err) < 0)
+    if (berth_collection_cache(cache, &of_cache, err) < 0)
         return -1;
-    for (char **name = pick->names; *name; name++) {
-        const char *or_store = pick->removes ? "" : " or the store";
 
-        if (!is_in(&of_store, *name) && !is_in(&of_cache, *name))
-            return berth_err_set(err, "images: '%s': no such image in your cache%s",
-                                 *name, or_store);
-    }
+    if (pick_of(&of_store, store, "store", pick, &rows, err) < 0)
+        return -1;
+    if (pick_of(&of_cache, cache, "cache", pick, &rows, err) < 0)
+        return -1;
+    if (check_names(pick, &of_store, &of_cache, err) < 0)
+        return -1;
+
     if (pick->removes && remove_rows(&rows, pick, err) < 0)
         return -1;
-    return pick->is_json ? print_json(&rows, err) : print_text(&rows, pick, err);
+    if (pick->is_json)
+        return print_json(&rows, err);
+    return print_text(&rows, pick, err);
 }
 
-/* Read the number of days or GiB in TEXT. Returns false if it is none. */
+/* Read the number of days or GiB in TEXT. Returns false if it is not a number. */
 static bool read_number(const char *text, long *ret)
 {
     enum { MOST_DIGITS = 9 };
@@ -313,23 +363,33 @@ static bool read_line(int argc, char **argv, struct pick *ret)
         {"json", no_argument, NULL, 'j'},
         {0},
     };
-    int found;
+    int letter;
 
     opterr = 0;
-    while ((found = getopt_long(argc, argv, "", options, NULL)) != -1) {
-        if (found == 'u' && read_number(optarg, &ret->days))
-            continue;
-        if (found == 'k' && read_number(optarg, &ret->keep))
-            continue;
-        if (found == 'r')
+    while ((letter = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        bool is_read = true;
+
+        if (letter == 'u')
+            is_read = read_number(optarg, &ret->days);
+        else if (letter == 'k')
+            is_read = read_number(optarg, &ret->keep);
+        else if (letter == 'r')
             ret->removes = true;
-        else if (found == 'j')
+        else if (letter == 'j')
             ret->is_json = true;
         else
+            is_read = false;
+        if (!is_read)
             return false;
     }
     ret->names = argv + optind;
     return true;
+}
+
+/* Would PICK take all images? */
+static bool is_for_all(const struct pick *pick)
+{
+    return !*pick->names && pick->days < 0 && pick->keep < 0;
 }
 
 int berth_cli_images(int argc, char **argv)
@@ -342,13 +402,15 @@ int berth_cli_images(int argc, char **argv)
 
     if (!read_line(argc, argv, &pick))
         return BERTH_CLI_USAGE;
-    if (pick.removes && !*pick.names && pick.days < 0 && pick.keep < 0) {
+    if (pick.removes && is_for_all(&pick)) {
         berth_err_set(&err, "images: --remove: which? give NAME, --unused or --keep");
         return berth_cli_misused(&err);
     }
-    if (berth_site_read_here(environ, &site, &err) < 0 ||
-        berth_pull_directory(&pull, &cache, &err) < 0 ||
-        list(&pick, site.images.store, cache, &err) < 0)
+    if (berth_site_read_here(environ, &site, &err) < 0)
+        return berth_cli_fail(&err);
+    if (berth_pull_directory(&pull, &cache, &err) < 0)
+        return berth_cli_fail(&err);
+    if (list(&pick, site.images.store, cache, &err) < 0)
         return berth_cli_fail(&err);
     return EXIT_SUCCESS;
 }
