@@ -24,32 +24,34 @@
 /* berth qualify: become the script of that name, which gets the path of berth first. */
 static int qualify(int argc, char **argv)
 {
-    BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_STRVEC struct berth_strvec python = {0};
     struct berth_err err;
 
-    berth_strvec_push(&words, "python3");
-    berth_strvec_push(&words, "-I"); /* no modules of the user's */
-    berth_strvec_push(&words, berth_installed(BERTH_DATADIR "/qualify"));
-    berth_strvec_push(&words, berth_installed(BERTH_BINDIR "/berth"));
+    berth_strvec_push(&python, "python3");
+    berth_strvec_push(&python, "-I"); /* no modules of the user's */
+    berth_strvec_push(&python, berth_installed(BERTH_DATADIR "/qualify"));
+    berth_strvec_push(&python, berth_installed(BERTH_BINDIR "/berth"));
     for (int i = 1; i < argc; i++)
-        berth_strvec_push(&words, argv[i]);
-    if (words.failed)
+        berth_strvec_push(&python, argv[i]);
+    if (python.failed)
         return berth_cli_fail_oom();
-    execvp(words.items[0], words.items);
+
+    execvp(python.items[0], python.items);
     berth_err_set(&err, "qualify: python3: %s; install Python 3.6 or later",
                   strerror(errno));
     return berth_cli_fail(&err);
 }
 
+/* A verb: a row for usage, help, errors of the command line, and completion. */
 struct verb {
     const char *name;
-    int (*run)(int argc, char **argv);
-    const char *usage; /* after `berth NAME` */
+    int (*run)(int argc, char **argv); /* cli/cli.h */
+    const char *usage;                 /* after `berth NAME` */
     const char *help;
-    const char *options;     /* of its own, with commas between them */
+    const char *options;     /* those of the verb alone, with commas between them */
     bool has_options;        /* also those of request/option.h */
     bool enters;             /* a container: see berth_program_protect() */
-    const char *examples[2]; /* after `berth NAME ` */
+    const char *examples[2]; /* after `berth NAME `; "": without arguments */
 };
 
 static const struct verb verbs[] = {
@@ -178,6 +180,14 @@ static void print_usage(FILE *stream)
             "  berth help [VERB] | --version\nSee berth help VERB and berth(1).\n");
 }
 
+static void print_example(const struct verb *verb, const char *arguments)
+{
+    printf("  berth %s", verb->name);
+    if (*arguments)
+        printf(" %s", arguments);
+    printf("\n");
+}
+
 static void print_help(const struct verb *verb)
 {
     printf("usage: berth %s %s\n      %s\n", verb->name, verb->usage, verb->help);
@@ -186,34 +196,44 @@ static void print_help(const struct verb *verb)
         printf("Each option can be given by a variable; see berth(1).\n");
     }
     printf("examples:\n");
-    for (size_t i = 0; i < sizeof(verb->examples) / sizeof(verb->examples[0]); i++) {
-        bool is_bare = !*verb->examples[i];
+    for (size_t i = 0; i < sizeof(verb->examples) / sizeof(verb->examples[0]); i++)
+        print_example(verb, verb->examples[i]);
+}
 
-        printf("  berth %s%s%s\n", verb->name, is_bare ? "" : " ", verb->examples[i]);
-    }
+/* Write into ERR that VERB does not have OPTION, and the one of KNOWN that is nearest.
+ */
+static void refuse_option(const struct verb *verb, const char *option,
+                          const struct berth_strvec *known, struct berth_err *err)
+{
+    const size_t most = strlen(option) / 3;
+    const char *nearest =
+        berth_suggest_nearest(option, (const char *const *)known->items, most);
+    const char *meant = NULL;
+
+    if (nearest)
+        meant = nearest + strlen("--");
+    berth_suggest_option(option, meant, "those of the usage below", err);
+    berth_err_at(err, "%s", verb->name);
 }
 
 /* If ARGV, which the verb refuses, has a long option that VERB does not have, write
  * that into ERR. */
-static bool is_unknown_option(const struct verb *verb, char **argv,
-                              struct berth_err *err)
+static bool has_unknown_option(const struct verb *verb, char **argv,
+                               struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec known = {0};
-    const char *meant;
 
     berth_strvec_split(&known, verb->options);
     berth_strvec_push(&known, "--help");
     if (known.failed || verb->has_options)
         return false;
     for (; *argv && strcmp(*argv, "--") != 0; argv++) {
-        if (!berth_text_starts(*argv, "--") || berth_strvec_has(&known, *argv))
-            continue;
-        meant = berth_suggest_nearest(*argv, (const char *const *)known.items,
-                                      strlen(*argv) / 3);
-        berth_suggest_option(*argv, meant ? meant + strlen("--") : NULL,
-                             "those of the usage below", err);
-        berth_err_at(err, "%s", verb->name);
-        return true;
+        bool is_option = berth_text_starts(*argv, "--");
+
+        if (is_option && !berth_strvec_has(&known, *argv)) {
+            refuse_option(verb, *argv, &known, err);
+            return true;
+        }
     }
     return false;
 }
@@ -222,28 +242,30 @@ static int refuse_usage(const struct verb *verb, char **argv)
 {
     struct berth_err err;
 
-    if (is_unknown_option(verb, argv, &err))
+    if (has_unknown_option(verb, argv, &err))
         berth_cli_misused(&err);
     fprintf(stderr, "usage: berth %s %s\n", verb->name, verb->usage);
     return BERTH_CLI_MISUSED;
 }
 
-static bool asks_for_help(const char *word)
+static bool is_help_option(const char *argument)
 {
-    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+    return strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0;
 }
 
 static int run_verb(const struct verb *verb, int argc, char **argv)
 {
     int result = BERTH_CLI_HELP;
 
-    if (argc != 2 || !asks_for_help(argv[1]))
+    if (argc != 2 || !is_help_option(argv[1]))
         result = verb->run(argc, argv);
     if (result == BERTH_CLI_HELP) {
         print_help(verb);
         return EXIT_SUCCESS;
     }
-    return result == BERTH_CLI_USAGE ? refuse_usage(verb, argv + 1) : result;
+    if (result == BERTH_CLI_USAGE)
+        return refuse_usage(verb, argv + 1);
+    return result;
 }
 
 static const struct verb *find_verb(const char *name)
@@ -263,33 +285,47 @@ static int refuse_verb(const char *name, struct berth_err *err)
     return berth_suggest(name, "a verb", names, err);
 }
 
+/* Print the words of ARGUMENT, a list of choices. */
 static void print_choices(const char *argument)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
+    BERTH_BUF struct berth_buf text = {0};
 
     berth_choice_split(argument, &words);
-    for (size_t i = 0; i < words.count; i++)
-        printf("%s%s", i ? " " : "", words.items[i]);
+    berth_strvec_join(&words, " ", &text);
+    printf("%s", berth_buf_text(&text));
 }
 
-/* Print the VALUES of an option: FILE if a value may be the name of a file, and words
- * with which a value may begin; - if neither is known. */
+/* Is ARGUMENT a list of words to choose from (base/choice.h), in brackets if the option
+ * may stand without a value? Words in capitals are names for what the user writes. */
+static bool is_choice(const char *argument)
+{
+    const char *first = argument + strspn(argument, "[");
+
+    return strchr(argument, '|') && islower((unsigned char)*first);
+}
+
+/* Print the VALUES of an option with ARGUMENT: FILE if a value may be the name of a
+ * file, and words with which a value may begin; - if neither is known. */
 static void print_values(const char *argument)
 {
     static const char *const paths[] = {"PATH", "SRC", "DIR", NULL};
 
-    if (argument && strchr(argument, '|') &&
-        islower((unsigned char)argument[strspn(argument, "[")]))
+    if (is_choice(argument))
         print_choices(argument);
+    else if (berth_text_starts_any(argument, paths))
+        printf("FILE");
     else
-        printf(argument && berth_text_starts_any(argument, paths) ? "FILE" : "-");
-    for (const char *const *scheme = berth_uri_schemes;
-         argument && strstr(argument, "URI") && *scheme; scheme++)
+        printf("-");
+
+    if (!strstr(argument, "URI"))
+        return;
+    for (const char *const *scheme = berth_uri_schemes; *scheme; scheme++)
         printf(" %s://", *scheme);
 }
 
-/* Print the options of VERB itself. */
-static void list_own(const struct verb *verb)
+/* Print the options of VERB alone. */
+static void list_verb_options(const struct verb *verb)
 {
     BERTH_STRVEC struct berth_strvec options = {0};
 
@@ -299,17 +335,22 @@ static void list_own(const struct verb *verb)
             printf("%s\t%s\t-\t%s\n", verb->name, options.items[i], verb->help);
 }
 
+/* Print OPTION as one of the command NAME. It ends in = if it needs a value. */
+static void list_option(const char *name, const struct berth_option *option)
+{
+    printf("%s\t--%s", name, option->name);
+    if (option->argument && !berth_option_is_optional(option))
+        printf("=");
+    printf("\t");
+    print_values(option->argument ? option->argument : "");
+    printf("\t%s\n", option->help);
+}
+
 /* Print the options of request/option.h, as those of the command NAME. */
 static void list_options(const char *name)
 {
-    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
-        const struct berth_option *option = &berth_options[i];
-        bool needs = option->argument && !berth_option_is_optional(option);
-
-        printf("%s\t--%s%s\t", name, option->name, needs ? "=" : "");
-        print_values(option->argument);
-        printf("\t%s\n", option->help);
-    }
+    for (int i = 0; i < BERTH_OPTION_COUNT; i++)
+        list_option(name, &berth_options[i]);
 }
 
 /* Print the verbs and their options, and those of srun, for the completion of shells
@@ -318,7 +359,7 @@ static void list(void)
 {
     for (int i = 0; i < VERBS; i++) {
         printf("%s\t-\t-\t%s\n", verbs[i].name, verbs[i].help);
-        list_own(&verbs[i]);
+        list_verb_options(&verbs[i]);
         if (verbs[i].has_options)
             list_options(verbs[i].name);
     }
@@ -328,18 +369,35 @@ static void list(void)
 /* berth help [VERB] */
 static int help(const char *name)
 {
-    const struct verb *verb = name ? find_verb(name) : NULL;
+    const struct verb *verb;
     struct berth_err err;
 
-    if (name && !verb) {
+    if (!name) {
+        print_usage(stdout);
+        return EXIT_SUCCESS;
+    }
+    verb = find_verb(name);
+    if (!verb) {
         refuse_verb(name, &err);
         return berth_cli_misused(&err);
     }
-    if (verb)
-        print_help(verb);
-    else
-        print_usage(stdout);
+    print_help(verb);
     return EXIT_SUCCESS;
+}
+
+/* Do what ARGUMENT, the only one, asks for, without a verb. Returns whether it is such
+ * an option. */
+static bool run_option(const char *argument)
+{
+    if (strcmp(argument, "--list") == 0)
+        list();
+    else if (strcmp(argument, "--version") == 0)
+        printf("berth %s\n", BERTH_VERSION);
+    else if (is_help_option(argument))
+        help(NULL);
+    else
+        return false;
+    return true;
 }
 
 static int run(int argc, char **argv)
@@ -351,37 +409,31 @@ static int run(int argc, char **argv)
         print_usage(stderr);
         return BERTH_CLI_MISUSED;
     }
-    if (argc == 2 && strcmp(argv[1], "--list") == 0) {
-        list();
+    if (argc == 2 && run_option(argv[1]))
         return EXIT_SUCCESS;
-    }
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        printf("berth %s\n", BERTH_VERSION);
-        return EXIT_SUCCESS;
-    }
-    if (argc == 2 && asks_for_help(argv[1]))
-        return help(NULL);
     if (argc <= 3 && strcmp(argv[1], "help") == 0)
         return help(argv[2]);
+
     verb = find_verb(argv[1]);
-    if (verb && verb->enters && berth_program_protect(argv, &err) < 0)
+    if (!verb) {
+        refuse_verb(argv[1], &err);
+        return berth_cli_misused(&err);
+    }
+    if (verb->enters && berth_program_protect(argv, &err) < 0)
         return berth_cli_fail(&err);
-    if (verb)
-        return run_verb(verb, argc - 1, argv + 1);
-    refuse_verb(argv[1], &err);
-    return berth_cli_misused(&err);
+    return run_verb(verb, argc - 1, argv + 1);
 }
 
 /* Returns true, after an error message, if standard output could not be written. */
 static bool has_lost_output(void)
 {
-    bool is_lost = ferror(stdout);
+    bool is_lost_before = ferror(stdout);
+    bool is_lost_now = fclose(stdout) != 0;
 
-    if (fclose(stdout) == 0) {
-        if (!is_lost)
-            return false;
+    if (!is_lost_before && !is_lost_now)
+        return false;
+    if (!is_lost_now)
         errno = EIO; /* the number of the first error is lost */
-    }
     perror("berth: standard output");
     return true;
 }

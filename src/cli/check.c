@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* berth check: prints all errors of a berth.yaml; a step would stop at the first. */
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +23,21 @@ extern char **environ;
 static void note_lifetime(const struct berth_site *site)
 {
     const bool may_last_job = berth_policy_may_last_job(site, NULL);
+    const bool is_shared = site->runtime.share != BERTH_SHARE_NO;
 
-    if (may_last_job && site->runtime.share == BERTH_SHARE_NO)
+    if (may_last_job && !is_shared)
         fprintf(stderr,
                 "%s: note: container-lifetime: job has no effect with share: no\n",
                 berth_site_place(site, "rules", ""));
 }
 
 /* Compare digits as numbers, so that line 4 is before line 12. */
-static int compare(const void *a, const void *b)
+static int compare_lines(const void *a, const void *b)
 {
     return strverscmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* Append all errors of the file PATH, and of the profiles that it names, to ERRORS. */
 static int check(const char *path, struct berth_strvec *errors, struct berth_err *err)
 {
     BERTH_SITE struct berth_site site = berth_site_default();
@@ -67,7 +70,7 @@ static int find_file(const char *name, struct berth_settings *settings,
 
 static void print_errors(const struct berth_strvec *errors)
 {
-    qsort(errors->items, errors->count, sizeof(*errors->items), compare);
+    qsort(errors->items, errors->count, sizeof(*errors->items), compare_lines);
     for (size_t i = 0; i < errors->count; i++)
         fprintf(stderr, "%s\n", errors->items[i]);
 }
@@ -75,13 +78,14 @@ static void print_errors(const struct berth_strvec *errors)
 /* Print that CONFIG (NULL: the default file) has no error. */
 static void print_success(const char *config)
 {
-    const char *path = config ? config : berth_installed(BERTH_SITE_FILE);
+    const char *default_file = berth_installed(BERTH_SITE_FILE);
 
-    /* a site that needs no settings has no file */
-    if (!config && access(path, F_OK) < 0)
-        printf("%s: there is none, and the defaults hold\n", path);
-    else
-        printf("%s: no error found\n", path);
+    if (config)
+        printf("%s: no error found\n", config);
+    else if (access(default_file, F_OK) == 0)
+        printf("%s: no error found\n", default_file);
+    else /* a site that needs no settings has no file */
+        printf("%s: there is none, and the defaults hold\n", default_file);
 }
 
 int berth_cli_check(int argc, char **argv)

@@ -3,11 +3,11 @@
 
 #include "base/err.h"
 
-/* The verbs of the command berth. ARGV starts with the verb. A verb
- * prints its result to standard output and errors to standard error, and returns the
- * exit status (berth(1)): EXIT_SUCCESS, BERTH_CLI_FAILED or BERTH_CLI_MISUSED.
- * BERTH_CLI_USAGE and BERTH_CLI_HELP are not exit statuses: the verb printed nothing,
- * and its caller prints the usage or the help. */
+/* The verbs of the command berth; berth.c has the table. ARGV starts with the verb, and
+ * ends in NULL. A verb prints its result on standard output and errors on standard
+ * error, and returns the exit status (berth(1)): EXIT_SUCCESS, BERTH_CLI_FAILED or
+ * BERTH_CLI_MISUSED. BERTH_CLI_USAGE and BERTH_CLI_HELP are not exit statuses: the verb
+ * printed nothing, and its caller prints the usage or the help. */
 enum {
     BERTH_CLI_FAILED = 1,
     BERTH_CLI_MISUSED = 2, /* the command line is wrong */
@@ -27,8 +27,10 @@ int berth_cli_pull(int argc, char **argv);
 int berth_cli_run(int argc, char **argv);
 int berth_cli_save(int argc, char **argv);
 
-/* Print the sentence in ERR, or "out of memory". Returns BERTH_CLI_FAILED. */
+/* Print the sentence in ERR on standard error. Returns BERTH_CLI_FAILED. */
 int berth_cli_fail(const struct berth_err *err);
+
+/* The same for a failed allocation. */
 int berth_cli_fail_oom(void);
 
 /* Print the sentence in ERR about a wrong command line. Returns BERTH_CLI_MISUSED. */

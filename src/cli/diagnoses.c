@@ -11,6 +11,7 @@
 
 #include "base/grow.h"
 #include "base/json.h"
+#include "base/text.h"
 
 void berth_doctor_add(struct berth_doctor *doctor, enum berth_diagnosis_level level,
                       const char *about, const char *remedy, const char *format, ...)
@@ -65,20 +66,32 @@ void berth_doctor_sum(const struct berth_doctor *doctor, struct berth_buf *ret)
 
     berth_buf_addf(ret, "%zu checked, ", doctor->count);
     if (notes)
-        berth_buf_addf(ret, "%zu note%s, ", notes, notes == 1 ? "" : "s");
+        berth_buf_addf(ret, "%zu note%s, ", notes, berth_text_plural(notes));
     if (wrong)
         berth_buf_addf(ret, "%zu wrong", wrong);
     else
         berth_buf_puts(ret, "nothing wrong");
 }
 
+static void put_diagnosis(struct berth_json *json,
+                          const struct berth_diagnosis *diagnosis)
+{
+    berth_json_object(json, NULL);
+    berth_json_string(json, "result", berth_diagnosis_word(diagnosis->level));
+    berth_json_string(json, "about", diagnosis->about);
+    berth_json_string(json, "text", diagnosis->text);
+    berth_json_string(json, "remedy", diagnosis->remedy);
+    berth_json_end(json);
+}
+
 void berth_doctor_json(const struct berth_doctor *doctor, struct berth_buf *ret)
 {
     BERTH_JSON struct berth_json json = {.pretty = true};
+    const char *plugin = *doctor->plugin ? doctor->plugin : NULL;
 
     berth_json_object(&json, NULL);
     berth_json_string(&json, "berth", doctor->release);
-    berth_json_string(&json, "plugin", *doctor->plugin ? doctor->plugin : NULL);
+    berth_json_string(&json, "plugin", plugin);
     berth_json_string(&json, "slurm", doctor->slurm);
     berth_json_string(&json, "config", doctor->digest);
     berth_json_string(&json, "option_prefix", doctor->settings.option_prefix);
@@ -86,16 +99,8 @@ void berth_doctor_json(const struct berth_doctor *doctor, struct berth_buf *ret)
     berth_json_bool(&json, "setuid", doctor->runtime.has_setuid);
     berth_json_list(&json, "mpi", &doctor->stacks);
     berth_json_array(&json, "checks");
-    for (size_t i = 0; i < doctor->count; i++) {
-        const struct berth_diagnosis *it = &doctor->items[i];
-
-        berth_json_object(&json, NULL);
-        berth_json_string(&json, "result", berth_diagnosis_word(it->level));
-        berth_json_string(&json, "about", it->about);
-        berth_json_string(&json, "text", it->text);
-        berth_json_string(&json, "remedy", it->remedy);
-        berth_json_end(&json);
-    }
+    for (size_t i = 0; i < doctor->count; i++)
+        put_diagnosis(&json, &doctor->items[i]);
     berth_json_end(&json);
     berth_json_end(&json);
     berth_buf_part(ret, "", json.text.text, "");

@@ -15,11 +15,12 @@
 #include "request/components.h"
 #include "request/defaults.h"
 #include "request/option.h"
+#include "request/script.h"
 #include "base/suggest.h"
 
 extern char **environ;
 
-/* Numbers behind those of the table of options. */
+/* Numbers after those of the table of options. */
 enum { HELP = BERTH_OPTION_COUNT, OPTIONS };
 
 /* What getopt_long(3) returns for option 0: more than any character. */
@@ -57,6 +58,15 @@ static int refuse_option(const char *verb, const char *argument, struct berth_er
     return berth_err_at(err, "%s", verb);
 }
 
+/* Read the value of the option ID, in optarg. */
+static int read_option(enum berth_option_id id, const char *directory,
+                       struct berth_request *ret, struct berth_err *err)
+{
+    if (berth_request_parse(ret, id, optarg, directory, err) < 0)
+        return berth_err_at(err, "--%s", berth_options[id].name);
+    return 0;
+}
+
 /* Read the options of ARGV into RET, and set *RET_HELPS for --help. Returns the index
  * of the argument after the options, or -1 with a sentence in ERR. */
 static int read_options(int argc, char **argv, const struct option *options,
@@ -64,35 +74,35 @@ static int read_options(int argc, char **argv, const struct option *options,
                         struct berth_err *err)
 {
     BERTH_FREE char *directory = getcwd(NULL, 0);
-    int at = optind;
-    int found;
 
     opterr = 0;
-    for (; (found = getopt_long(argc, argv, "+:", options, NULL)) != -1; at = optind) {
-        bool lacks_value = found == ':';
-        int id = (lacks_value ? optopt : found) - FIRST;
+    for (;;) {
+        const char *argument = argv[optind];
+        int found = getopt_long(argc, argv, "+:", options, NULL);
 
+        if (found == -1)
+            return optind;
         if (found == '?' && optopt >= FIRST)
-            return berth_err_set(err, "%s: '%s' takes no value", argv[0], argv[at]);
+            return berth_err_set(err, "%s: '%s' takes no value", argv[0], argument);
         if (found == '?')
-            return refuse_option(argv[0], argv[at], err);
-        if (id == HELP)
+            return refuse_option(argv[0], argument, err);
+
+        /* The parser has the sentence for an option without its value. */
+        if (found == ':')
+            found = optopt;
+        if (found == FIRST + HELP)
             *ret_helps = true;
-        else if (berth_request_parse(ret, (enum berth_option_id)id, optarg, directory,
-                                     err) < 0)
-            return berth_err_at(err, "--%s", berth_options[id].name);
+        else if (read_option((enum berth_option_id)(found - FIRST), directory, ret,
+                             err) < 0)
+            return -1;
     }
-    return optind;
 }
 
 /* The component whose default of the job this process has: the first for the batch
  * script and the shell of salloc, which have no ordinary step. */
 static int find_group(void)
 {
-    enum { FIRST_SPECIAL = 0xfffffff0 }; /* SLURM_BATCH_SCRIPT and others, slurm.h */
-    const char *step = getenv("SLURM_STEP_ID");
-
-    if (step && strtoul(step, NULL, 10) < FIRST_SPECIAL)
+    if (berth_script_has_step(environ))
         return BERTH_GROUP_UNKNOWN;
     return 0;
 }
@@ -119,20 +129,37 @@ static int read_request(int argc, char **argv, bool *ret_helps,
     if (typed.script != BERTH_UNSAID)
         return berth_err_set(err, "%s: --container-script is for sbatch; leave it out",
                              argv[0]);
+
     is_complete = typed.image || typed.container_name;
     if (berth_defaults_job(job_text, find_group(), &job, err) < 0 && !is_complete)
         return -1;
     if (berth_defaults_parse(environ, &nothing, directory, &variables, err) < 0)
         return -1;
 
-    if (berth_request_merge(ret, &job, err) < 0 ||
-        berth_request_merge(ret, &variables, err) < 0 ||
-        berth_request_merge(ret, &typed, err) < 0)
+    /* the later ones win */
+    if (berth_request_merge(ret, &job, err) < 0)
+        return -1;
+    if (berth_request_merge(ret, &variables, err) < 0)
+        return -1;
+    if (berth_request_merge(ret, &typed, err) < 0)
         return -1;
     if (berth_defaults_add_pyxis(environ, &nothing, directory, ret, &variables, err) <
         0)
         return -1;
     return command;
+}
+
+/* Refuse what only a step with the plugin can do. */
+static int check_run(const struct berth_request *request, struct berth_err *err)
+{
+    if (request->save)
+        return berth_err_set(err, "run: --container-save: only a step of srun with the "
+                                  "plugin saves its container; write `berth save`, or "
+                                  "leave it out");
+    if (request->container_name)
+        return berth_err_set(err, "run: --container-name: only steps of srun with the "
+                                  "plugin have containers with names; leave it out");
+    return 0;
 }
 
 /* Check that REQUEST has an image, or asks for the host, where there is nothing to
@@ -141,21 +168,15 @@ static int check(const char *verb, const struct berth_request *request,
                  struct berth_err *err)
 {
     bool is_run = strcmp(verb, "run") == 0;
+    bool is_for_host = request->image && !berth_request_has_container(request);
 
     if (berth_request_check(request, err) < 0)
         return -1;
-    if (request->save && is_run)
-        return berth_err_set(
-            err,
-            "%s: --container-save: only a step of srun with the plugin "
-            "saves its container; write `berth save`, or leave it out",
-            verb);
-    if (request->container_name && is_run)
-        return berth_err_set(err,
-                             "%s: --container-name: only steps of srun with the "
-                             "plugin have containers with names; leave it out",
-                             verb);
-    if (berth_request_has_container(request) || (request->image && is_run))
+    if (is_run && check_run(request, err) < 0)
+        return -1;
+    if (berth_request_has_container(request))
+        return 0;
+    if (is_run && is_for_host)
         return 0;
     return berth_err_set(err,
                          "%s: no image; give --container-image, or set "
@@ -186,7 +207,7 @@ void berth_cli_print_options(void)
     for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
         const struct berth_option *option = &berth_options[i];
 
-        if (berth_option_is_optional(option))
+        if (berth_option_is_optional(option)) /* its argument begins with a bracket */
             printf("  --%s[=%s\n", option->name, option->argument + 1);
         else if (option->argument)
             printf("  --%s=%s\n", option->name, option->argument);

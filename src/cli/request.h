@@ -7,11 +7,11 @@
 
 /* For the verbs that have the options of srun: run and explain. */
 
-/* Read ARGV, whose first word is the verb, up to the command: the options of
+/* Read ARGV, which begins with the verb, up to the command: the options of
  * request/option.h and --help. Options win over the variables of request/defaults.h,
  * and variables over the default of the job. Returns EXIT_SUCCESS with the request,
- * which has an image or asks for the host, in *RET, and the words of the command in
- * *RET_COMMAND; or the status that the verb must return (cli/cli.h): for
+ * which has an image or asks for the host, in *RET, and the command, which ends in
+ * NULL, in *RET_COMMAND; or the status that the verb must return (cli/cli.h): for
  * BERTH_CLI_MISUSED, ERR has the sentence, which is not printed. In each case the
  * caller owns *RET. */
 int berth_cli_request(int argc, char **argv, struct berth_request *ret,
