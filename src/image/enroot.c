@@ -11,14 +11,16 @@
 #define LIBRARIES      "LD_LIBRARY_PATH"
 #define LIBRARIES_PATH "/.singularity.d/libs"
 
-/* Is NAME, of COUNT bytes, not a variable of the image?
- * share/berth/squashfs-environment ignores most of these, too. */
+/* Is NAME, of COUNT bytes, not a variable of the image? All that
+ * share/berth/squashfs-environment leaves out when it reads is here, too, and what only
+ * a shell leaves behind. */
 static bool is_foreign(const char *name, size_t count)
 {
     static const char *const starts[] = {"APPTAINER_", "SINGULARITY_", "ENROOT_",
                                          "BASH_FUNC_"};
-    static const char *const names[] = {"PWD",  "OLDPWD", "SHLVL", "_",
-                                        "HOME", "IFS",    "PS1",   "PROMPT_COMMAND"};
+    static const char *const names[] = {
+        "PWD",  "OLDPWD", "HOME",  "IFS", "UID", "EUID",          "GID",
+        "PPID", "OPTIND", "SHLVL", "_",   "PS1", "PROMPT_COMMAND"};
 
     for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
         if (berth_text_starts(name, starts[i]))

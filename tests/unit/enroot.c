@@ -3,8 +3,10 @@
 
 #include "image/enroot.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "unit.h"
 
 /* Bytes of `env -0`, and the lines of the file. */
@@ -44,6 +46,49 @@ TEST_ROWS(a_variable_is_a_line, environments)
     ck_assert_uint_eq(left_out.count, environments[_i].left_out ? 1 : 0);
     if (environments[_i].left_out)
         ck_assert_str_eq(left_out.items[0], environments[_i].left_out);
+}
+
+/* The lines of a case of the shell that is left out begin a pattern, and end so. */
+static const char left_out_end[] = ") continue ;;\n";
+
+/* Appends to RET the patterns of names by which the script that reads such a file
+ * leaves out variables: NAME, or START*. */
+static void read_left_out(const char *path, struct berth_strvec *ret)
+{
+    BERTH_FCLOSE FILE *file = fopen(path, "re");
+    char line[256];
+
+    ck_assert_msg(file, "%s", path);
+    while (fgets(line, sizeof(line), file)) {
+        char *end = strstr(line, left_out_end);
+        char *rest;
+
+        if (!end || strpbrk(line, "\"'[")) /* of no name */
+            continue;
+        *end = '\0';
+        for (char *it = strtok_r(line, " |", &rest); it;
+             it = strtok_r(NULL, " |", &rest))
+            berth_strvec_push(ret, it);
+    }
+}
+
+TEST(what_a_reader_leaves_out_is_not_written)
+{
+    const char *source = getenv("srcdir");
+    BERTH_STRVEC struct berth_strvec patterns = {0};
+    BERTH_FREE char *path =
+        unit_format("%s/share/berth/squashfs-environment", source ? source : ".");
+
+    read_left_out(path, &patterns);
+    ck_assert_uint_gt(patterns.count, 10);
+    for (size_t i = 0; i < patterns.count; i++) {
+        BERTH_BUF struct berth_buf lines = {0};
+        BERTH_STRVEC struct berth_strvec left_out = {0};
+        BERTH_FREE char *variable = unit_format("%s=x", patterns.items[i]);
+
+        berth_enroot_environment(variable, strlen(variable) + 1, &lines, &left_out);
+        ck_assert_msg(lines.used == 0, "%s is written", patterns.items[i]);
+    }
 }
 
 static const struct {

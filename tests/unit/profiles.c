@@ -4,6 +4,7 @@
 #include "site/profilesread.h"
 
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,6 +93,19 @@ TEST_TIMES(what_is_shipped_is_what_is_known, shipped())
     assert_same_list(it->conflicts.libraries, ours->conflicts.libraries);
     assert_same_data(it->data, ours->data);
     assert_same_data(it->plugins, ours->plugins);
+}
+
+/* What a file of ours says, berth has itself. */
+TEST(what_is_known_is_shipped)
+{
+    const char *source = getenv("srcdir");
+    BERTH_FREE char *pattern =
+        unit_format("%s/etc/profiles.d/*.yaml", source ? source : ".");
+    glob_t files;
+
+    ck_assert_int_eq(glob(pattern, 0, NULL, &files), 0);
+    ck_assert_int_eq((int)files.gl_pathc, shipped());
+    globfree(&files);
 }
 
 /* The site's first, and ours but those that it has replaced. */
