@@ -16,8 +16,6 @@
 #define LOADER "/lib/loader.so"
 #define LOADED "-Wl,--dynamic-linker=" LOADER ",--allow-shlib-undefined "
 
-static char *directory;
-
 static const char library[] =
     "int my_data[10];\n"
     "long my_other = 7;\n"
@@ -41,23 +39,14 @@ static const char versions[] = "ONE_1 { global: my_data; my_text; };\n"
 /* Tests run in the directory. */
 static void setup(void)
 {
-    directory = unit_directory();
-    ck_assert_int_eq(chdir(directory), 0);
+    ck_assert_int_eq(chdir(unit_dir), 0);
     unit_write("map", versions, strlen(versions));
-    unit_compile(directory, library,
+    unit_compile(unit_dir, library,
                  "-shared -fPIC -Wl,-soname,libone.so.3 -o libone.so");
-    unit_compile(directory, library,
+    unit_compile(unit_dir, library,
                  "-shared -fPIC -Wl,-soname,libver.so.1 -Wl,--version-script=map "
                  "-o libver.so");
-    unit_compile(directory, program,
-                 LOADED "-fno-pie -no-pie -L. -l:libver.so -o user");
-}
-
-static void teardown(void)
-{
-    ck_assert_int_eq(chdir("/"), 0);
-    unit_remove(directory);
-    free(directory);
+    unit_compile(unit_dir, program, LOADED "-fno-pie -no-pie -L. -l:libver.so -o user");
 }
 
 /* Open a copy of NAME, to be damaged. */
@@ -219,7 +208,7 @@ TEST_ROWS(a_program_tells_what_it_misses, programs)
 {
     BERTH_FREE char *expected = NULL;
 
-    unit_compile(directory, caller, LOADED "%s -L. -l:libone.so -o caller",
+    unit_compile(unit_dir, caller, LOADED "%s -L. -l:libone.so -o caller",
                  programs[_i].flags);
     expected = unit_format("kind 3\nloader " LOADER "\nneeded libone.so.3\n%ssoname "
                            "-\nundefined my_function\n",
@@ -258,7 +247,7 @@ TEST_TIMES(a_program_tells_its_texts_and_its_own_symbols, 3)
     } rows[] = {{"-O0", 1}, {"-O0 -static", 1}, {"-O0 -s", 0}};
     struct berth_elf elf;
 
-    unit_compile(directory, wordy, "%s -o wordy", rows[_i].flags);
+    unit_compile(unit_dir, wordy, "%s -o wordy", rows[_i].flags);
     elf = read_path("wordy", &question);
     ck_assert_uint_eq(elf.texts.count, 1024 + 1);
     ck_assert(berth_strvec_has(&elf.texts, "a mark"));
@@ -282,7 +271,7 @@ TEST_ROWS(kinds_are_told_apart, kinds)
 {
     struct berth_elf elf;
 
-    unit_compile(directory, "void _start(void) { }\n", "%s -o thing", kinds[_i].flags);
+    unit_compile(unit_dir, "void _start(void) { }\n", "%s -o thing", kinds[_i].flags);
     elf = read_path("thing", NULL);
     ck_assert_int_eq(elf.kind, kinds[_i].kind);
     ck_assert_int_eq(elf.bits, sizeof(void *) * 8);
@@ -293,7 +282,7 @@ TEST_ROWS(kinds_are_told_apart, kinds)
 TEST(a_library_that_can_be_started_is_a_library)
 {
     unit_compile(
-        directory,
+        unit_dir,
         "const char loader[] __attribute__((section(\".interp\"))) = \"/ld\";\n"
         "void _start(void) { }\n",
         "-shared -fPIC -Wl,-soname,libc.so.6,-e,_start -o libc.so");
@@ -331,7 +320,7 @@ TEST(a_file_without_section_headers_tells_its_kind)
     for (int i = 0; i < COUNT(rows); i++) {
         struct berth_elf elf;
 
-        unit_compile(directory, wordy, "%s -o bare", rows[i].flags);
+        unit_compile(unit_dir, wordy, "%s -o bare", rows[i].flags);
         remove_headers();
         elf = read_path("bare", &ours);
         ck_assert_int_eq(elf.kind, rows[i].kind);
@@ -346,7 +335,7 @@ TEST(a_static_program_without_section_headers_tells_its_texts)
     static const struct berth_elf_question question = {.mark = is_a_mark};
     struct berth_elf elf;
 
-    unit_compile(directory, wordy, "-O0 -static -fno-pie -no-pie -o bare");
+    unit_compile(unit_dir, wordy, "-O0 -static -fno-pie -no-pie -o bare");
     remove_headers();
     elf = read_path("bare", &question);
     ck_assert_int_eq(elf.kind, BERTH_ELF_STATIC);
@@ -402,11 +391,11 @@ static const struct {
 
 TEST_ROWS(the_build_id_of_a_file_is_read, builds)
 {
-    BERTH_FREE char *path = unit_path(directory, "libbuilt.so");
+    BERTH_FREE char *path = unit_path(unit_dir, "libbuilt.so");
     BERTH_CLOSE int fd = -1;
     char id[8] = "";
 
-    unit_compile(directory, "int built;", "-shared -fPIC %s -o libbuilt.so",
+    unit_compile(unit_dir, "int built;", "-shared -fPIC %s -o libbuilt.so",
                  builds[_i].words);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     ck_assert_uint_eq(berth_elf_build_id(fd, id, sizeof(id)), builds[_i].length);
@@ -519,5 +508,6 @@ TEST_ROWS(a_damage_is_named, damages)
 
 void unit_prepare(TCase *tests)
 {
-    tcase_add_unchecked_fixture(tests, setup, teardown);
+    unit_share_directory(tests);
+    tcase_add_unchecked_fixture(tests, setup, NULL);
 }

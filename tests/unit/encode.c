@@ -9,8 +9,6 @@
 #include "base/cleanup.h"
 #include "unit.h"
 
-static char *directory;
-
 static void setup(void)
 {
     static const char map[] = "ONE_1 { global: my_data; my_function; };\n";
@@ -18,26 +16,19 @@ static void setup(void)
     BERTH_FREE char *versions = NULL;
     BERTH_FREE char *text = NULL;
 
-    directory = unit_directory();
-    versions = unit_path(directory, "map");
-    text = unit_path(directory, "script");
+    versions = unit_path(unit_dir, "map");
+    text = unit_path(unit_dir, "script");
     unit_write(versions, map, strlen(map));
     unit_write(text, script, strlen(script));
-    unit_compile(directory,
+    unit_compile(unit_dir,
                  "int my_data[10]; void maybe(void) __attribute__((weak));"
                  "int my_function(void) { if (maybe) maybe(); return my_data[1]; }",
                  "-shared -fPIC -Wl,-soname,libver.so.1 -Wl,--version-script=map "
                  "-o libver.so");
-    unit_compile(directory,
+    unit_compile(unit_dir,
                  "extern int my_data[10]; int my_function(void);"
                  "void _start(void) { my_data[0] = my_function(); }",
                  "-fno-pie -no-pie -L. -l:libver.so -Wl,-rpath,/a%%b -o user");
-}
-
-static void teardown(void)
-{
-    unit_remove(directory);
-    free(directory);
 }
 
 static bool is_long(const char *text)
@@ -72,7 +63,7 @@ TEST_TIMES(facts_come_back_from_bytes, 3)
 {
     static const struct berth_elf_question all = {.text = is_long};
     static const char *const names[] = {"libver.so", "user", "script"};
-    BERTH_FREE char *path = unit_path(directory, names[_i]);
+    BERTH_FREE char *path = unit_path(unit_dir, names[_i]);
     BERTH_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct berth_elf elf;
     struct berth_err err;
@@ -99,5 +90,6 @@ TEST_ROWS(damaged_facts_are_none, damaged)
 
 void unit_prepare(TCase *tests)
 {
-    tcase_add_unchecked_fixture(tests, setup, teardown);
+    unit_share_directory(tests);
+    tcase_add_unchecked_fixture(tests, setup, NULL);
 }

@@ -11,7 +11,6 @@
 #include "base/cleanup.h"
 #include "unit.h"
 
-static char *directory;
 static char *loader, *program;
 
 /* libtop.so.1 needs libbase.so.1, which a RUNPATH finds; libalone.so.1 needs one that
@@ -21,18 +20,17 @@ static void setup(void)
     struct berth_err err;
     BERTH_FREE char *gone = NULL;
 
-    directory = unit_directory();
-    gone = unit_path(directory, "libgone.so");
+    gone = unit_path(unit_dir, "libgone.so");
     ck_assert_int_eq(berth_loader_self(&loader, &program, &err), 0);
-    unit_compile(directory, "int base(void) { return 1; }",
+    unit_compile(unit_dir, "int base(void) { return 1; }",
                  "-shared -fPIC -Wl,-soname,libbase.so.1 -o libbase.so.1");
-    unit_compile(directory, "int base(void); int top(void) { return base(); }",
+    unit_compile(unit_dir, "int base(void); int top(void) { return base(); }",
                  "-shared -fPIC -Wl,-soname,libtop.so.1 -Wl,--enable-new-dtags "
                  "-Wl,-rpath,'%s' -L. -l:libbase.so.1 -o libtop.so.1",
-                 directory);
-    unit_compile(directory, "int gone(void) { return 1; }",
+                 unit_dir);
+    unit_compile(unit_dir, "int gone(void) { return 1; }",
                  "-shared -fPIC -Wl,-soname,libgone.so.1 -o libgone.so");
-    unit_compile(directory, "int gone(void); int alone(void) { return gone(); }",
+    unit_compile(unit_dir, "int gone(void); int alone(void) { return gone(); }",
                  "-shared -fPIC -Wl,-soname,libalone.so.1 -L. -l:libgone.so "
                  "-o libalone.so.1");
     ck_assert_int_eq(unlink(gone), 0);
@@ -40,8 +38,6 @@ static void setup(void)
 
 static void teardown(void)
 {
-    unit_remove(directory);
-    free(directory);
     free(loader);
     free(program);
 }
@@ -62,16 +58,16 @@ static const struct {
 TEST_ROWS(what_a_file_needs_is_listed, listed)
 {
     BERTH_FREE char *file =
-        listed[_i].file ? unit_path(directory, listed[_i].file) : strdup(program);
+        listed[_i].file ? unit_path(unit_dir, listed[_i].file) : strdup(program);
     BERTH_FREE char *found =
-        listed[_i].found ? unit_path(directory, listed[_i].found) : NULL;
+        listed[_i].found ? unit_path(unit_dir, listed[_i].found) : NULL;
     char preload[300];
     char *const env[] = {preload, NULL};
     const struct berth_closure_item *item;
     struct berth_closure closure;
     struct berth_err err;
 
-    snprintf(preload, sizeof(preload), "LD_PRELOAD=%s/%s", directory,
+    snprintf(preload, sizeof(preload), "LD_PRELOAD=%s/%s", unit_dir,
              listed[_i].preload);
     ck_assert_int_eq(berth_loader_list(NULL, loader, file,
                                        listed[_i].preload ? env : bare, &closure, &err),
@@ -85,9 +81,9 @@ TEST_ROWS(what_a_file_needs_is_listed, listed)
 /* A program that would make a file, under variables that would let it run. */
 TEST(nothing_runs)
 {
-    BERTH_FREE char *mark = unit_path(directory, "mark");
+    BERTH_FREE char *mark = unit_path(unit_dir, "mark");
     char source[300];
-    BERTH_FREE char *path = unit_path(directory, "program");
+    BERTH_FREE char *path = unit_path(unit_dir, "program");
     char *const env[] = {
         (char *)"LD_TRACE_LOADED_OBJECTS=", (char *)"LD_PRELOAD=libno.so", NULL};
     struct berth_closure closure;
@@ -96,7 +92,7 @@ TEST(nothing_runs)
     snprintf(source, sizeof(source),
              "int creat(const char *, int); void _start(void) { creat(\"%s\", 0600); }",
              mark);
-    unit_compile(directory, source, "-lc -o program");
+    unit_compile(unit_dir, source, "-lc -o program");
     ck_assert_int_eq(berth_loader_list(NULL, loader, path, env, &closure, &err), 0);
     ck_assert_ptr_nonnull(berth_closure_find(&closure, "libc.so.6"));
     ck_assert_int_eq(closure.said.count, 0);
@@ -106,7 +102,7 @@ TEST(nothing_runs)
 
 TEST(what_cannot_be_loaded_is_an_error)
 {
-    BERTH_FREE char *text = unit_path(directory, "text");
+    BERTH_FREE char *text = unit_path(unit_dir, "text");
     BERTH_FREE char *expected = NULL;
     struct berth_closure closure;
     struct berth_err err;
@@ -135,7 +131,7 @@ TEST(a_loader_that_is_not_there_is_named)
 /* musl's loader lists libraries only for --list. */
 TEST(musl_is_asked_otherwise)
 {
-    BERTH_FREE char *musl = unit_path(directory, "ld-musl-x86_64.so.1");
+    BERTH_FREE char *musl = unit_path(unit_dir, "ld-musl-x86_64.so.1");
     struct berth_closure closure;
     struct berth_err err;
 
@@ -147,7 +143,7 @@ TEST(musl_is_asked_otherwise)
 
 TEST(babble_is_no_list)
 {
-    BERTH_FREE char *babbler = unit_path(directory, "ld-musl-babbler");
+    BERTH_FREE char *babbler = unit_path(unit_dir, "ld-musl-babbler");
     BERTH_FREE char *expected = NULL;
     struct berth_closure closure;
     struct berth_err err;
@@ -165,10 +161,10 @@ TEST(names_are_found_where_the_loader_looks)
                                         NULL};
     BERTH_STRVEC struct berth_strvec found = {0};
     BERTH_FREE char *search = NULL;
-    BERTH_FREE char *top = unit_path(directory, "libtop.so.1");
+    BERTH_FREE char *top = unit_path(unit_dir, "libtop.so.1");
     struct berth_err err;
 
-    search = unit_format("LD_LIBRARY_PATH=%s", directory);
+    search = unit_format("LD_LIBRARY_PATH=%s", unit_dir);
     ck_assert_int_eq(berth_loader_find(NULL, loader, program, names,
                                        (char *const[]){search, NULL}, &found, &err),
                      0);
@@ -184,7 +180,7 @@ TEST(names_are_found_where_the_loader_looks)
 /* The number of starts of the loader that counts them. */
 static int starts(void)
 {
-    BERTH_FREE char *path = unit_path(directory, "count");
+    BERTH_FREE char *path = unit_path(unit_dir, "count");
     struct stat st;
 
     return stat(path, &st) < 0 ? 0 : (int)st.st_size;
@@ -195,8 +191,8 @@ static int starts(void)
 static void ask_with_cache(char *const *env)
 {
     const struct berth_stage_root root = {
-        .path = directory, .owner = geteuid(), .forbidden = 0077};
-    BERTH_FREE char *counter = unit_path(directory, "ld-musl-counter");
+        .path = unit_dir, .owner = geteuid(), .forbidden = 0077};
+    BERTH_FREE char *counter = unit_path(unit_dir, "ld-musl-counter");
     struct berth_factcache cache;
     struct berth_closure closure;
     struct berth_err err;
@@ -223,15 +219,15 @@ static const char *const changes[] = {
 static void make_counter(const char *line, struct berth_strvec *env)
 {
     BERTH_FREE char *script = NULL;
-    BERTH_FREE char *counter = unit_path(directory, "ld-musl-counter");
+    BERTH_FREE char *counter = unit_path(unit_dir, "ld-musl-counter");
 
-    berth_strvec_pushf(env, "LD_LIBRARY_PATH=%s/searched", directory);
+    berth_strvec_pushf(env, "LD_LIBRARY_PATH=%s/searched", unit_dir);
     script = unit_format("printf x >>'%s/count'\n"
                          "cd '%s' && printf \"\\tlibx.so => %s\\n\"",
-                         directory, directory, line);
+                         unit_dir, unit_dir, line);
     unit_run("cd '%s' && rm -rf count facts found searched && chmod "
              "700 . && mkdir found searched && echo x >found/libx.so",
-             directory);
+             unit_dir);
     unit_script(counter, script);
 }
 
@@ -243,7 +239,7 @@ TEST_ROWS(an_answer_is_known_until_something_changes, changes)
     ask_with_cache(env.items);
     ask_with_cache(env.items);
     ck_assert_int_eq(starts(), 1);
-    unit_run("cd '%s' && sleep 0.02 && %s", directory, changes[_i]);
+    unit_run("cd '%s' && sleep 0.02 && %s", unit_dir, changes[_i]);
     ask_with_cache(env.items);
     ck_assert_int_eq(starts(), 2);
     ask_with_cache(env.items);
@@ -283,7 +279,7 @@ static const struct {
  */
 TEST_ROWS(another_c_library_is_refused, c_libraries)
 {
-    BERTH_FREE char *path = unit_path(directory, "ld-musl-c.so.1");
+    BERTH_FREE char *path = unit_path(unit_dir, "ld-musl-c.so.1");
     BERTH_STRVEC struct berth_strvec env = {0};
     BERTH_BUF struct berth_buf script = {0};
     struct berth_closure closure;
@@ -312,5 +308,6 @@ TEST_ROWS(another_c_library_is_refused, c_libraries)
 
 void unit_prepare(TCase *tests)
 {
+    unit_share_directory(tests);
     tcase_add_unchecked_fixture(tests, setup, teardown);
 }

@@ -19,13 +19,11 @@
 #include "ipc/loadmark.h"
 #include "unit.h"
 
-static char *directory;
-
 /* A library of MPI with tables that MPI_Init fills. Its name for itself differs, so
  * that the loader does not take one for another. */
 static void make_mpi(const char *file, const char *build_id)
 {
-    unit_compile(directory,
+    unit_compile(unit_dir,
                  "int MPIR_Err_return_comm, PMPI_Init_thread;"
                  "const char abi[] = \"16:1:4\", number[] = \"4.2.1\";"
                  "char tables[1 << 17];"
@@ -39,29 +37,22 @@ static void make_mpi(const char *file, const char *build_id)
 static void setup(void)
 {
 
-    directory = unit_directory();
-    install_library(directory, "mpich", "libmpi.so.12", "");
-    unit_compile(directory, "int nothing;", "-shared -fPIC -o libnone.so");
+    install_library(unit_dir, "mpich", "libmpi.so.12", "");
+    unit_compile(unit_dir, "int nothing;", "-shared -fPIC -o libnone.so");
     unit_run("cd '%s' && mkdir -p stage/lib && mv libmpi.so.12 libmute.so && "
              "cp libnone.so stage/lib/libberth-mark.so && "
              "printf '\\0MPICH Version: %%%%s\\0**mpi_init' >libgone.so && "
              "printf '\\0MPICH Version: %%%%s' >libtool.so",
-             directory);
+             unit_dir);
     make_mpi("libodd.so", "0x01010101");
     make_mpi("stage/lib/libmpi.so.12", "0x02020202");
     make_mpi("libcopy.so", "0x02020202");
 }
 
-static void teardown(void)
-{
-    unit_remove(directory);
-    free(directory);
-}
-
 /* Map FILE of the directory; `-FILE`: delete it then. */
 static void map(const char *file)
 {
-    BERTH_FREE char *path = unit_path(directory, file + (*file == '-'));
+    BERTH_FREE char *path = unit_path(unit_dir, file + (*file == '-'));
     BERTH_CLOSE int fd = open(path, O_RDONLY);
 
     if (fd < 0 || mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0) == MAP_FAILED ||
@@ -73,7 +64,7 @@ static void map(const char *file)
 static void load(const char *file)
 {
     bool calls = *file == '!';
-    BERTH_FREE char *path = unit_path(directory, file + calls);
+    BERTH_FREE char *path = unit_path(unit_dir, file + calls);
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     int (*start)(void) = NULL;
 
@@ -186,7 +177,7 @@ TEST_ROWS(an_mpi_that_is_mapped_is_known, looks)
 {
     struct berth_mapped_files files = {0};
     struct berth_mapped_seen seen;
-    BERTH_FREE char *stage = unit_path(directory, "stage");
+    BERTH_FREE char *stage = unit_path(unit_dir, "stage");
     pid_t pid = unit_process(act_all, looks[_i].files);
 
     berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY, BERTH_MAPPED_STAGED);
@@ -218,7 +209,7 @@ TEST(any_of_several_libraries_shows_the_use_of_a_stage)
 {
     struct berth_mapped_files files = {0};
     struct berth_mapped_seen seen;
-    BERTH_FREE char *stage = unit_path(directory, "stage");
+    BERTH_FREE char *stage = unit_path(unit_dir, "stage");
     pid_t pid = unit_process(act_all, "stage/lib/libmpi.so.12");
 
     berth_mapped_add_stage(&files, stage, BERTH_MARK_LIBRARY, BERTH_MAPPED_STAGED);
@@ -236,7 +227,7 @@ TEST(libraries_beside_an_mpi_are_seen)
 {
     struct berth_mapped_files files = {0};
     struct berth_mapped_seen seen;
-    BERTH_FREE char *stage = unit_path(directory, "stage");
+    BERTH_FREE char *stage = unit_path(unit_dir, "stage");
     pid_t pid = unit_process(act_all, "stage/lib/libmpi.so.12");
 
     berth_mapped_add_stage(&files, stage, "libmpi.so.12", BERTH_MAPPED_BESIDE);
@@ -252,5 +243,6 @@ TEST(libraries_beside_an_mpi_are_seen)
 
 void unit_prepare(TCase *tests)
 {
-    tcase_add_unchecked_fixture(tests, setup, teardown);
+    unit_share_directory(tests);
+    tcase_add_unchecked_fixture(tests, setup, NULL);
 }

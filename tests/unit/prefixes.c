@@ -17,8 +17,6 @@
     "int MPI_Init(void) { return 0; } int PMPI_Init(void) { return 0; } "              \
     "int MPIR_Dup_fn(void) { return 0; }"
 
-static char *directory;
-
 /* Libraries and programs below PREFIX, which is in the test's directory. */
 static void make(const char *prefix)
 {
@@ -27,38 +25,26 @@ static void make(const char *prefix)
     snprintf(command, sizeof(command),
              "mkdir -p %s/%s/bin %s/%s/lib/python3.1/"
              "site-packages/wheel.libs",
-             directory, prefix, directory, prefix);
+             unit_dir, prefix, unit_dir, prefix);
     ck_assert_int_eq(system(command), 0);
-    unit_compile(directory, MPI_CODE,
+    unit_compile(unit_dir, MPI_CODE,
                  "-shared -fPIC -Wl,-soname,libmpi.so.12 -o %s/lib/libmpi.so.12",
                  prefix);
-    unit_compile(directory, MPI_CODE,
+    unit_compile(unit_dir, MPI_CODE,
                  "-shared -fPIC -Wl,-soname,libodd.so -o %s/lib/libodd.so", prefix);
-    unit_compile(directory, MPI_CODE,
+    unit_compile(unit_dir, MPI_CODE,
                  "-shared -fPIC -o "
                  "%s/lib/python3.1/site-packages/wheel.libs/libmpi-1a2b.so.12.1",
                  prefix);
-    unit_compile(directory, "int MPI_Init(void); void _start(void) { MPI_Init(); }",
-                 "-Wl,-rpath,%s/%s/lib -L%s/lib -l:libodd.so -o %s/bin/odd", directory,
+    unit_compile(unit_dir, "int MPI_Init(void); void _start(void) { MPI_Init(); }",
+                 "-Wl,-rpath,%s/%s/lib -L%s/lib -l:libodd.so -o %s/bin/odd", unit_dir,
                  prefix, prefix, prefix);
 }
 
 static void setup(void)
 {
-    const char *parent = getenv("TMPDIR");
-
-    /* Paths in /dev do not count. */
-    if (parent && strncmp(parent, "/dev/", 5) == 0)
-        unsetenv("TMPDIR");
-    directory = unit_directory();
     make("own");
     make("mount/child");
-}
-
-static void teardown(void)
-{
-    unit_remove(directory);
-    free(directory);
 }
 
 static const char *const names[] = {"libmpi.so.12", "libmpi-1a2b.so.12.1", "libodd.so"};
@@ -91,7 +77,7 @@ static bool has(const struct berth_scan *scan, const char *name)
 {
     for (size_t i = 0; i < scan->objects.count; i++)
         if (scan->objects.items[i].role == BERTH_ROLE_PRESENT &&
-            strstr(scan->objects.items[i].path, directory) &&
+            strstr(scan->objects.items[i].path, unit_dir) &&
             strcmp(berth_text_base(scan->objects.items[i].path), name) == 0)
             return true;
     return false;
@@ -102,28 +88,27 @@ TEST_ROWS(what_is_named_is_found, rows)
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec mounts = {0};
     const char *file = rows[_i].program ? rows[_i].program : "/bin/sh";
-    BERTH_FREE char *program = unit_fill(file, directory);
-    BERTH_FREE char *variable =
-        unit_fill(rows[_i].env ? rows[_i].env : "A=", directory);
-    BERTH_FREE char *script = unit_path(directory, "script");
+    BERTH_FREE char *program = unit_fill(file, unit_dir);
+    BERTH_FREE char *variable = unit_fill(rows[_i].env ? rows[_i].env : "A=", unit_dir);
+    BERTH_FREE char *script = unit_path(unit_dir, "script");
     char *env[] = {variable, NULL};
     struct berth_beside beside = {.program = program, .env = env, .mounts = &mounts};
     struct berth_scan scan;
     struct berth_err err = {0};
 
     for (int i = 0; i < 4 && rows[_i].words[i]; i++) {
-        BERTH_FREE char *word = unit_fill(rows[_i].words[i], directory);
+        BERTH_FREE char *word = unit_fill(rows[_i].words[i], unit_dir);
 
         berth_strvec_push(&words, word);
     }
     beside.command = words.items;
     if (rows[_i].mount) {
-        BERTH_FREE char *mount = unit_fill(rows[_i].mount, directory);
+        BERTH_FREE char *mount = unit_fill(rows[_i].mount, unit_dir);
 
         berth_strvec_push(&mounts, mount);
     }
     if (rows[_i].script) {
-        BERTH_FREE char *text = unit_fill(rows[_i].script, directory);
+        BERTH_FREE char *text = unit_fill(rows[_i].script, unit_dir);
 
         unit_write(script, text, strlen(text));
     }
@@ -137,5 +122,11 @@ TEST_ROWS(what_is_named_is_found, rows)
 
 void unit_prepare(TCase *tests)
 {
-    tcase_add_unchecked_fixture(tests, setup, teardown);
+    const char *parent = getenv("TMPDIR");
+
+    /* Paths in /dev do not count. */
+    if (parent && strncmp(parent, "/dev/", 5) == 0)
+        unsetenv("TMPDIR");
+    unit_share_directory(tests);
+    tcase_add_unchecked_fixture(tests, setup, NULL);
 }

@@ -28,28 +28,9 @@ static const struct {
     {"exec env -i sh -c 'BERTH_TESTED=1 sh -c \"" WAIT "\"; :'", false, 0},
 };
 
-static pid_t start(const char *script)
-{
-    int ends[2];
-    pid_t pid;
-
-    ck_assert_int_eq(pipe(ends), 0);
-    pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0) {
-        setpgid(0, 0);
-        dup2(ends[0], STDIN_FILENO);
-        execl("/bin/sh", "sh", "-c", script, (char *)NULL);
-        _exit(127);
-    }
-    setpgid(pid, pid);
-    close(ends[0]);
-    return pid; /* the other end is open as long as this test */
-}
-
 TEST_ROWS(a_variable_is_found_below, cases)
 {
-    pid_t pid = start(cases[_i].script);
+    pid_t pid = unit_start_script(".", cases[_i].script);
     unsigned int number = 0;
     bool is_found = false;
 
@@ -70,7 +51,7 @@ static bool is_child(const struct berth_process *process, void *pid)
 
 TEST(children_are_found)
 {
-    pid_t pid = start(WAIT);
+    pid_t pid = unit_start_script(".", WAIT);
 
     ck_assert_int_eq(berth_process_each_child(getpid(), is_child, &pid), 1);
     kill(-pid, SIGKILL);

@@ -226,29 +226,20 @@ TEST(a_name_is_there_once)
                      "b:1: name: 'x' has been read from another file; remove one");
 }
 
-static void write_file(const char *directory, const char *name, const char *text,
-                       mode_t mode)
-{
-    BERTH_FREE char *path = unit_path(directory, name);
-
-    unit_write(path, text, strlen(text));
-    ck_assert_int_eq(chmod(path, mode), 0);
-}
-
 TEST(files_are_read_by_name)
 {
     BERTH_FREE char *directory = unit_directory();
     const struct berth_terms terms = {.profiles = directory};
 
-    write_file(directory, "b.yaml", "name: second\nfamily: mpich\n", 0644);
-    write_file(directory, "a.yaml", "name: first\nfamily: openmpi\n", 0644);
-    write_file(directory, "a.yaml~", "nonsense: [", 0644);
+    unit_file(directory, "b.yaml", 0644, "name: second\nfamily: mpich\n");
+    unit_file(directory, "a.yaml", 0644, "name: first\nfamily: openmpi\n");
+    unit_file(directory, "a.yaml~", 0644, "nonsense: [");
     ck_assert_msg(berth_profiles_read(&terms, getuid(), &set, &err) == 0, "%s",
                   err.text);
     ck_assert_str_eq(set.items[0].name, "first");
     ck_assert_str_eq(set.items[1].name, "second");
     berth_profile_set_fini(&set);
-    write_file(directory, "b.yaml", NEEDED, 0666);
+    unit_file(directory, "b.yaml", 0666, NEEDED);
     ck_assert_int_eq(berth_profiles_read(&terms, getuid(), &set, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "b.yaml"));
     unit_remove(directory);
@@ -298,8 +289,7 @@ TEST_ROWS(a_site_names_what_there_is, named)
     BERTH_FREE char *lines = NULL;
     BERTH_TERMS struct berth_terms terms = {0};
 
-    write_file(directory, "a.yaml", "name: own-fast\nstack: own\nfamily: mpich\n",
-               0644);
+    unit_file(directory, "a.yaml", 0644, "name: own-fast\nstack: own\nfamily: mpich\n");
     terms.profiles = strdup(directory);
     say(&terms.order, "mpi.order", named[_i].order);
     say(&terms.modes, "mpi.default", named[_i].modes);
@@ -316,7 +306,7 @@ TEST(a_wrong_profile_is_told_alone)
     BERTH_TERMS struct berth_terms terms = {.profiles = strdup(directory)};
     static const char *const own[] = {"own", NULL};
 
-    write_file(directory, "a.yaml", "name: own\n", 0644);
+    unit_file(directory, "a.yaml", 0644, "name: own\n");
     say(&terms.order, "mpi.order", own);
     say(&terms.modes, "mpi.default", own);
     ck_assert_int_eq(berth_profiles_faults(&terms, getuid(), &set, &faults, &err), 0);

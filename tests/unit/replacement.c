@@ -35,17 +35,6 @@ static struct berth_trial trial;
 static struct berth_scan scan;
 static struct berth_mpi_program program;
 
-static void write_file(const char *name, mode_t mode, const char *text)
-{
-    BERTH_FREE char *path = unit_path(directory, name);
-    FILE *file = fopen(path, "w");
-
-    ck_assert_ptr_nonnull(file);
-    fputs(text, file);
-    fclose(file);
-    ck_assert_int_eq(chmod(path, mode), 0);
-}
-
 static void make_directory(const char *name)
 {
     BERTH_FREE char *path = unit_path(directory, name);
@@ -69,7 +58,7 @@ static void compile(void)
     unit_compile(directory,
                  "int MPI_Init(void); int _start(void) { return MPI_Init(); }",
                  "-Wl,-rpath,%s/used/image -Limage -l:libmpi.so.12 -o app", top);
-    write_file("stage/manifest", 0644, MANIFEST_START MANIFEST_END);
+    unit_file(directory, "stage/manifest", 0644, MANIFEST_START MANIFEST_END);
 }
 
 static void clean(void)
@@ -195,7 +184,7 @@ static void change_other(const char *map)
         ck_assert_int_eq(unlink(path), 0);
         return;
     }
-    write_file("other.map", 0644, map);
+    unit_file(directory, "other.map", 0644, map);
     unit_compile(directory, "int other(void) { return 0; }",
                  "-shared -fPIC -Wl,-soname,libother.so.1 "
                  "-Wl,--version-script=other.map -o image/libother.so.1");
@@ -351,7 +340,7 @@ TEST(files_without_section_headers_are_no_obstacle)
 
 TEST(a_damaged_stage_is_refused)
 {
-    write_file("stage/manifest", 0644, "berth-stage 5\nend");
+    unit_file(directory, "stage/manifest", 0644, "berth-stage 5\nend");
     look_at("app");
     ck_assert_int_eq(
         berth_replacement_open(NULL, "/not/there", "/x", &replacement, &err), -1);
@@ -367,19 +356,19 @@ TEST(a_script_is_run_by_its_interpreter)
     BERTH_FREE char *script = unit_path(directory, "script");
     BERTH_FREE char *text = NULL;
 
-    write_file("script", 0755, "#!/bin/sh\n");
+    unit_file(directory, "script", 0755, "#!/bin/sh\n");
     look_at("script");
     ck_assert(scan.is_script);
     ck_assert_str_eq(scan.runner, "/bin/sh");
     ck_assert_int_eq(program.family, BERTH_FAMILY_NONE);
     berth_mpi_program_fini(&program);
     berth_scan_fini(&scan);
-    write_file("script", 0755, "#!/no/such/interpreter\n");
+    unit_file(directory, "script", 0755, "#!/no/such/interpreter\n");
     ck_assert_int_eq(berth_scan_program(NULL, script, bare, &scan, &err), 0);
     ck_assert_ptr_null(scan.runner);
     berth_scan_fini(&scan);
     text = unit_format("#!%s\n", loop);
-    write_file("loop", 0755, text);
+    unit_file(directory, "loop", 0755, text);
     ck_assert_int_eq(berth_scan_program(NULL, loop, bare, &scan, &err), -1);
     ck_assert_ptr_nonnull(strstr(err.text, "cannot be started: Too many levels"));
 }
@@ -393,7 +382,7 @@ static void make_twins(bool host_is_newer)
     const char *const places[] = {"image", "stage/lib"};
 
     for (int i = 0; i < 2; i++) {
-        write_file("twin.map", 0644, maps[(i == 1) == host_is_newer]);
+        unit_file(directory, "twin.map", 0644, maps[(i == 1) == host_is_newer]);
         unit_compile(directory, "int twin(void) { return 0; }",
                      "-shared -fPIC -Wl,-soname,libatomic.so.1 "
                      "-Wl,--version-script=twin.map -o %s/libatomic.so.1",
@@ -404,7 +393,8 @@ static void make_twins(bool host_is_newer)
                  "-shared -fPIC -Wl,-soname,libmpi.so.12 -Wl,-rpath,%s/stage/lib "
                  "-Lstage/lib -l:libatomic.so.1 -o stage/lib/libmpi.so.12",
                  directory);
-    write_file("stage/manifest", 0644, MANIFEST_START MANIFEST_TWIN MANIFEST_END);
+    unit_file(directory, "stage/manifest", 0644,
+              MANIFEST_START MANIFEST_TWIN MANIFEST_END);
 }
 
 /* An interpreter may load the image's before the host's MPI, or after it. */

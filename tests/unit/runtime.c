@@ -12,10 +12,7 @@
 
 static void make_program(const char *name, mode_t mode)
 {
-    BERTH_FREE char *path = unit_path(unit_dir, name);
-
-    unit_write(path, "#!/bin/sh\n", 10);
-    ck_assert_int_eq(chmod(path, mode), 0);
+    unit_file(unit_dir, name, mode, "#!/bin/sh\n");
 }
 
 TEST(the_configured_one_is_taken)

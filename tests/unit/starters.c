@@ -11,22 +11,13 @@
 
 #include "unit.h"
 
-static char *directory;
-
 static void setup(void)
 {
-    directory = unit_directory();
     /* `read` waits, as standard input has no end; a program below is `cat`. */
     unit_run("cd '%s' && printf '#!/bin/sh\\ncat; :\\n' >mpirun && "
              "cp mpirun mpiring && printf '#!/bin/sh\\nread line\\n' >mpiexec && "
              "printf '#!/bin/sh\\n./mpiexec; :\\n' >mpirun_rsh && chmod +x mpi*",
-             directory);
-}
-
-static void teardown(void)
-{
-    unit_remove(directory);
-    free(directory);
+             unit_dir);
 }
 
 static const struct {
@@ -42,29 +33,9 @@ static const struct {
     {"./mpirun_rsh; :", NULL},
 };
 
-static pid_t start(const char *script)
-{
-    int ends[2];
-    pid_t pid;
-
-    ck_assert_int_eq(pipe(ends), 0);
-    pid = fork();
-    ck_assert_int_ge(pid, 0);
-    if (pid == 0) {
-        setpgid(0, 0);
-        dup2(ends[0], STDIN_FILENO);
-        if (chdir(directory) == 0)
-            execl("/bin/sh", "sh", "-c", script, (char *)NULL);
-        _exit(127);
-    }
-    setpgid(pid, pid);
-    close(ends[0]);
-    return pid; /* the other end is open as long as this test */
-}
-
 TEST_ROWS(an_mpirun_that_has_started_something_is_found_below, cases)
 {
-    pid_t pid = start(cases[_i].script);
+    pid_t pid = unit_start_script(unit_dir, cases[_i].script);
     struct berth_process starter = {.name = ""};
     bool is_found = false;
 
@@ -81,5 +52,6 @@ TEST_ROWS(an_mpirun_that_has_started_something_is_found_below, cases)
 
 void unit_prepare(TCase *tests)
 {
-    tcase_add_unchecked_fixture(tests, setup, teardown);
+    unit_share_directory(tests);
+    tcase_add_unchecked_fixture(tests, setup, NULL);
 }

@@ -13,37 +13,26 @@
 #include "bindover/operation.h"
 #include "unit.h"
 
-static char *directory;
 static struct berth_operations operations;
 static struct berth_trial trial;
 static struct berth_err err;
 
-static void write_file(const char *name)
-{
-    BERTH_FREE char *path = unit_path(directory, name);
-
-    unit_write(path, name, strlen(name));
-}
-
 static void setup(void)
 {
-    directory = unit_directory();
-    write_file("host");
-    write_file("image");
+    unit_file(unit_dir, "host", 0644, "host");
+    unit_file(unit_dir, "image", 0644, "image");
 }
 
 static void teardown(void)
 {
     berth_operations_fini(&operations);
-    unit_remove(directory);
-    free(directory);
 }
 
 /* The mount of the host's file over the image's, and a variable. */
 static void add_all(void)
 {
-    BERTH_FREE char *host = unit_path(directory, "host");
-    BERTH_FREE char *image = unit_path(directory, "image");
+    BERTH_FREE char *host = unit_path(unit_dir, "host");
+    BERTH_FREE char *image = unit_path(unit_dir, "image");
 
     berth_operations_mount(&operations, host, image, NULL);
     berth_operations_set(&operations, "TRIAL_X=new", NULL);
@@ -52,8 +41,8 @@ static void add_all(void)
 /* Does the image's file have the host's text? */
 static bool is_mounted(void)
 {
-    BERTH_FREE char *host = unit_path(directory, "host");
-    BERTH_FREE char *image = unit_path(directory, "image");
+    BERTH_FREE char *host = unit_path(unit_dir, "host");
+    BERTH_FREE char *image = unit_path(unit_dir, "image");
     struct stat a, b;
 
     ck_assert_int_eq(stat(host, &a), 0);
@@ -83,7 +72,7 @@ TEST(nothing_of_a_trial_is_left)
 
     if (!unit_may_mount())
         return;
-    ck_assert_int_eq(chdir(directory), 0);
+    ck_assert_int_eq(chdir(unit_dir), 0);
     before = getcwd(NULL, 0);
     setenv("TRIAL_X", "old", 1);
     setenv("TRIAL_Y", "a=b", 1);
@@ -123,7 +112,7 @@ TEST(what_was_tried_is_done)
 TEST(the_end_of_no_trial_does_nothing)
 {
     end();
-    ck_assert_int_eq(access(directory, R_OK), 0);
+    ck_assert_int_eq(access(unit_dir, R_OK), 0);
 }
 
 TEST(a_mount_is_in_the_list_once)
@@ -153,5 +142,6 @@ TEST(a_trial_that_cannot_begin_is_an_error)
 
 void unit_prepare(TCase *tests)
 {
+    unit_in_directory(tests);
     tcase_add_checked_fixture(tests, setup, teardown);
 }

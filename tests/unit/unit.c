@@ -159,6 +159,11 @@ void unit_in_directory(TCase *tests)
     tcase_add_checked_fixture(tests, make_directory, remove_directory);
 }
 
+void unit_share_directory(TCase *tests)
+{
+    tcase_add_unchecked_fixture(tests, make_directory, remove_directory);
+}
+
 static char *format_list(const char *format, va_list args)
 {
     char *text = NULL;
@@ -230,6 +235,26 @@ pid_t unit_process(void (*act)(const char *data), const char *data)
     return child;
 }
 
+pid_t unit_start_script(const char *directory, const char *script)
+{
+    int ends[2];
+    pid_t pid;
+
+    ck_assert_int_eq(pipe(ends), 0);
+    pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        setpgid(0, 0);
+        dup2(ends[0], STDIN_FILENO);
+        if (chdir(directory) == 0)
+            execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+        _exit(127);
+    }
+    setpgid(pid, pid);
+    close(ends[0]);
+    return pid; /* the other end stays open */
+}
+
 int unit_ended(pid_t child)
 {
     int status;
@@ -265,6 +290,14 @@ void unit_write(const char *path, const void *bytes, size_t count)
     ck_assert_msg(file != NULL, "%s cannot be made", path);
     ck_assert(count == 0 || fwrite(bytes, count, 1, file) == 1);
     ck_assert_int_eq(fclose(file), 0);
+}
+
+void unit_file(const char *directory, const char *name, mode_t mode, const char *text)
+{
+    BERTH_FREE char *path = unit_path(directory, name);
+
+    unit_write(path, text, strlen(text));
+    ck_assert_int_eq(chmod(path, mode), 0);
 }
 
 void unit_script(const char *path, const char *text)

@@ -70,6 +70,9 @@ void unit_remove(const char *path);
 void unit_in_directory(TCase *tests);
 extern char *unit_dir;
 
+/* The same, but one directory for all tests of the program. */
+void unit_share_directory(TCase *tests);
+
 /* DIRECTORY/NAME. The caller frees it. */
 char *unit_path(const char *directory, const char *name);
 
@@ -85,6 +88,10 @@ char *unit_fill(const char *text, const char *directory);
 /* Start a process that does ACT with DATA, and then waits to be killed. Returns when it
  * waits. */
 pid_t unit_process(void (*act)(const char *data), const char *data);
+
+/* Start SCRIPT for sh in DIRECTORY, in a process group of its own: kill(-pid) ends it.
+ * What reads its standard input waits as long as this process lives. */
+pid_t unit_start_script(const char *directory, const char *script);
 
 /* Wait for CHILD. Returns its status, as a shell has it: 128 and the number of a
  * signal. */
@@ -102,6 +109,9 @@ void unit_interrupt(void);
 
 /* Make a file PATH with the COUNT bytes. */
 void unit_write(const char *path, const void *bytes, size_t count);
+
+/* Make a file DIRECTORY/NAME with MODE that has TEXT. */
+void unit_file(const char *directory, const char *name, mode_t mode, const char *text);
 
 /* Make an executable file PATH that does what TEXT says, for sh. */
 void unit_script(const char *path, const char *text);
