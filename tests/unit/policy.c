@@ -141,15 +141,37 @@ static int decide(const char *site_text, const char *variable, const char *asked
     return 0;
 }
 
-static const struct {
+/* What one site makes of what one user asks. */
+struct decision {
     const char *site;
     const char *asked;
     const char *runs;
-} good[] = {
+};
+
+static void assert_runs(const struct decision *it)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err = {0};
+    int result = decide(it->site, NULL, it->asked, &text, &err);
+
+    ck_assert_msg(result == 0, "%s: %s", it->site, err.text);
+    ck_assert_str_eq(text.text, it->runs);
+}
+
+static const struct decision as_asked[] = {
     {"", "image=/a&args=--nv", "image=/a&args=--nv"},
     {"rule=container-image=/b", "mpi-bind=off", "mpi-bind=off"},
     {"forced=/x:/x:ro args=--y", "image=none", "image=none"},
-    /* rules */
+    {"uris=docker://h/a", "image=/a", "image=/a"},
+};
+
+TEST_ROWS(what_no_rule_concerns_runs_as_asked, as_asked)
+{
+    assert_runs(&as_asked[_i]);
+}
+
+/* The last rule that fits the job wins over the user. */
+static const struct decision by_rules[] = {
     {"rule=container-image=/b", "image=/a", "image=/b"},
     {"rule=partition=main&container-image=/b", "image=/a", "image=/b"},
     {"rule=partition=debug&container-image=/b", "image=/a", "image=/a"},
@@ -166,7 +188,34 @@ static const struct {
     {"forbid=account=other&container-writable=", "image=/a&writable=",
      "image=/a&writable="},
     {"forbid=container-writable=", "image=/a", "image=/a"},
-    /* root in the container installs packages */
+};
+
+TEST_ROWS(a_rule_decides, by_rules)
+{
+    assert_runs(&by_rules[_i]);
+}
+
+static const struct decision defaults[] = {
+    {"usual=container-lifetime=job", "image=/a", "image=/a&lifetime=job"},
+    {"usual=container-lifetime=job", "image=/a&lifetime=step",
+     "image=/a&lifetime=step"},
+    {"rule=container-lifetime=job", "image=/a&lifetime=step", "image=/a&lifetime=job"},
+    {"usual=container-libs=auto", "image=/a",
+     "image=/a&mpi-bind=hybrid&libs=auto&site=mpi-bind"},
+    {"usual=mpi-bind=hybrid", "image=/a&mpi-bind=off", "image=/a&mpi-bind=off"},
+    {"usual=mpi-bind=hybrid usual=partition=main&mpi-bind=host", "image=/a",
+     "image=/a&mpi-bind=host&site=mpi-bind"},
+    {"usual=mpi-bind=hybrid usual=partition=debug&mpi-bind=host", "image=/a",
+     "image=/a&mpi-bind=hybrid&site=mpi-bind"},
+};
+
+TEST_ROWS(a_default_is_for_who_says_nothing, defaults)
+{
+    assert_runs(&defaults[_i]);
+}
+
+/* Root in the container installs packages, and a name is for changes that last. */
+static const struct decision writable[] = {
     {"", "image=/a&remap-root=", "image=/a&writable=&remap-root="},
     {"", "image=/a&readonly=&remap-root=", "image=/a&readonly=&remap-root="},
     {"rule=container-readonly=", "image=/a&remap-root=",
@@ -178,11 +227,62 @@ static const struct {
      "image=/a&writable=&name=work&explain=text"},
     {"forbid=account=other&container-writable=", "image=/a&remap-root=",
      "image=/a&writable=&remap-root="},
+    {"usual=container-lifetime=step", "image=/a&name=work",
+     "image=/a&writable=&lifetime=step&name=work"},
+    {"forbid=container-writable=", "image=/a&name=work&readonly=",
+     "image=/a&readonly=&name=work"},
+};
+
+TEST_ROWS(root_and_a_name_make_an_image_writable, writable)
+{
+    assert_runs(&writable[_i]);
+}
+
+static const struct decision site_mounts[] = {
     {"rule=container-mounts=/s:/d", "image=/a&mounts=/u:/d:rw&mounts=/e:/e:rw",
      "image=/a&mounts=/e:/e:rw&mounts=/s:/d:rw"},
     {"rule=container-mounts=/s:/d", "image=/a&mounts=/u:/d/../d/:rw",
      "image=/a&mounts=/s:/d:rw"},
-    {"rule=container-env=A%3D1", "image=/a", NULL},
+    {"forced=/x:/y:ro", "image=/a&mounts=/u:/u:rw",
+     "image=/a&mounts=/u:/u:rw&mounts=/x:/y:ro"},
+    {"forced=/x:/x:ro", "image=/a&mounts=/x/u:/x/u:rw",
+     "image=/a&mounts=/x/u:/x/u:rw&mounts=/x:/x:ro"},
+    {"forced=/home:/home:rw", "image=/a", "image=/a&mounts=/home:/home:rw"},
+    {"forced=/x:/y:ro rule=container-mounts=/r:/y", "image=/a",
+     "image=/a&mounts=/r:/y:rw"},
+    {"default=/x:/y:ro default=/none:/n:ro", "image=/a", "image=/a&mounts=/x:/y:ro"},
+    {"default=/x:/y:ro", "image=/a&mounts=/u:/y:rw", "image=/a&mounts=/u:/y:rw"},
+    {"default=/x:/y:ro forced=/z:/y:ro", "image=/a", "image=/a&mounts=/z:/y:ro"},
+    {"forbidden=/secret", "image=/a&mounts=/secrets:/s:rw",
+     "image=/a&mounts=/secrets:/s:rw"},
+};
+
+TEST_ROWS(a_mount_of_the_site_wins_at_its_place, site_mounts)
+{
+    assert_runs(&site_mounts[_i]);
+}
+
+/* USER and EMPTY are exported. */
+static const struct decision site_variables[] = {
+    {"usual=container-env=A=1", "image=/a&env=B%3D2", "image=/a&env=A%3D1&env=B%3D2"},
+    {"usual=container-env=A=1", "image=/a&env=A%3D2", "image=/a&env=A%3D1&env=A%3D2"},
+    {"usual=container-env=USER=1", "image=/a", "image=/a&env=USER"},
+    {"usual=container-env=USER=1", "image=/a&env=USER%3D2",
+     "image=/a&env=USER&env=USER%3D2"},
+    {"usual=container-env=USER=1,USE=2,USERS=3", "image=/a",
+     "image=/a&env=USER&env=USE%3D2&env=USERS%3D3"},
+    {"usual=container-env=EMPTY=1", "image=/a", "image=/a&env=EMPTY"},
+    {"usual=container-env=USER=1 unset=USER", "image=/a", "image=/a&env=USER%3D1"},
+};
+
+TEST_ROWS(a_variable_of_the_user_wins_over_a_default, site_variables)
+{
+    assert_runs(&site_variables[_i]);
+}
+
+/* It wins, as the runtime takes the last; and no flag of the user takes it as a value.
+ */
+static const struct decision site_flags[] = {
     {"rule=container-args=--pid deny=", "image=/a", "image=/a&args=--pid"},
     {"rule=container-args=--pid args=--x", "image=/a&args=--nv",
      "image=/a&args=--nv&args=--disable-cache&args=--x&args=--pid"},
@@ -198,7 +298,30 @@ static const struct {
     {"args=--contain", "image=/a&args=--env", /* and not the site's flag as its value */
      "image=/a&args=--env&args=--disable-cache&args=--contain"},
     {"args=--contain", "image=/a", "image=/a&args=--contain"},
-    /* flags like options that a rule forbids */
+};
+
+TEST_ROWS(a_flag_of_the_site_is_the_last, site_flags)
+{
+    assert_runs(&site_flags[_i]);
+}
+
+static const struct decision user_flags[] = {
+    {"allow=--nv", "image=/a&args=--nv", "image=/a&args=--nv"},
+    {"allow=--bind+/scratch/*", "image=/a&args=--bind&args=/scratch/x",
+     "image=/a&args=--bind&args=/scratch/x"},
+    {"allow=--bind=/scratch/*", "image=/a&args=--bind%3D/scratch/x",
+     "image=/a&args=--bind%3D/scratch/x"},
+    {"allow=--bind=/scratch/*:/b forbidden=/secret",
+     "image=/a&args=--bind%3D/scratch/x:/b", "image=/a&args=--bind%3D/scratch/x:/b"},
+};
+
+TEST_ROWS(a_flag_that_is_listed_is_allowed, user_flags)
+{
+    assert_runs(&user_flags[_i]);
+}
+
+/* Beside flags like options that a rule forbids. */
+static const struct decision like[] = {
     {"forbid=container-writable=",
      "image=/a&args=--writable-tmpfs%3Dfalse&args=-B&args=/w",
      "image=/a&args=--writable-tmpfs%3Dfalse&args=-B&args=/w"},
@@ -210,73 +333,11 @@ static const struct {
     {"unset=FOO", "image=/a&args=--env&args=BAR%3D1",
      "image=/a&args=--env&args=BAR%3D1"},
     {"rule=mpi-bind=", "image=/a&mpi-bind=off", "image=/a&mpi-bind=auto&site=mpi-bind"},
-    /* defaults */
-    {"usual=container-lifetime=job", "image=/a", "image=/a&lifetime=job"},
-    {"usual=container-lifetime=job", "image=/a&lifetime=step",
-     "image=/a&lifetime=step"},
-    {"rule=container-lifetime=job", "image=/a&lifetime=step", "image=/a&lifetime=job"},
-    {"usual=container-lifetime=step", "image=/a&name=work",
-     "image=/a&writable=&lifetime=step&name=work"},
-    {"forbid=container-writable=", "image=/a&name=work&readonly=",
-     "image=/a&readonly=&name=work"},
-    {"usual=container-libs=auto", "image=/a",
-     "image=/a&mpi-bind=hybrid&libs=auto&site=mpi-bind"},
-    {"usual=mpi-bind=hybrid", "image=/a&mpi-bind=off", "image=/a&mpi-bind=off"},
-    {"usual=mpi-bind=hybrid usual=partition=main&mpi-bind=host", "image=/a",
-     "image=/a&mpi-bind=host&site=mpi-bind"},
-    {"usual=mpi-bind=hybrid usual=partition=debug&mpi-bind=host", "image=/a",
-     "image=/a&mpi-bind=hybrid&site=mpi-bind"},
-    /* mounts */
-    {"forced=/x:/y:ro", "image=/a&mounts=/u:/u:rw",
-     "image=/a&mounts=/u:/u:rw&mounts=/x:/y:ro"},
-    {"forced=/x:/x:ro", "image=/a&mounts=/x/u:/x/u:rw",
-     "image=/a&mounts=/x/u:/x/u:rw&mounts=/x:/x:ro"},
-    {"forced=/home:/home:rw", "image=/a", "image=/a&mounts=/home:/home:rw"},
-    {"forced=/x:/y:ro rule=container-mounts=/r:/y", "image=/a",
-     "image=/a&mounts=/r:/y:rw"},
-    {"default=/x:/y:ro default=/none:/n:ro", "image=/a", "image=/a&mounts=/x:/y:ro"},
-    {"default=/x:/y:ro", "image=/a&mounts=/u:/y:rw", "image=/a&mounts=/u:/y:rw"},
-    {"default=/x:/y:ro forced=/z:/y:ro", "image=/a", "image=/a&mounts=/z:/y:ro"},
-    {"forbidden=/secret", "image=/a&mounts=/secrets:/s:rw",
-     "image=/a&mounts=/secrets:/s:rw"},
-    /* environment */
-    {"usual=container-env=A=1", "image=/a&env=B%3D2", "image=/a&env=A%3D1&env=B%3D2"},
-    {"usual=container-env=A=1", "image=/a&env=A%3D2", "image=/a&env=A%3D1&env=A%3D2"},
-    {"usual=container-env=USER=1", "image=/a", "image=/a&env=USER"},
-    {"usual=container-env=USER=1", "image=/a&env=USER%3D2",
-     "image=/a&env=USER&env=USER%3D2"},
-    {"usual=container-env=USER=1,USE=2,USERS=3", "image=/a",
-     "image=/a&env=USER&env=USE%3D2&env=USERS%3D3"},
-    {"usual=container-env=EMPTY=1", "image=/a", "image=/a&env=EMPTY"},
-    {"usual=container-env=USER=1 unset=USER", "image=/a", "image=/a&env=USER%3D1"},
-    /* images */
-    {"uris=docker://h/a", "image=/a", "image=/a"},
-    /* flags */
-    {"allow=--nv", "image=/a&args=--nv", "image=/a&args=--nv"},
-    {"allow=--bind+/scratch/*", "image=/a&args=--bind&args=/scratch/x",
-     "image=/a&args=--bind&args=/scratch/x"},
-    {"allow=--bind=/scratch/*", "image=/a&args=--bind%3D/scratch/x",
-     "image=/a&args=--bind%3D/scratch/x"},
-    {"allow=--bind=/scratch/*:/b forbidden=/secret",
-     "image=/a&args=--bind%3D/scratch/x:/b", "image=/a&args=--bind%3D/scratch/x:/b"},
 };
 
-TEST_ROWS(a_request_becomes_what_is_run, good)
+TEST_ROWS(a_flag_that_does_something_else_is_allowed, like)
 {
-    BERTH_BUF struct berth_buf text = {0};
-    struct berth_err err = {0};
-    int result = decide(good[_i].site, NULL, good[_i].asked, &text, &err);
-
-    if (!good[_i].runs) { /* `%3D` is for the wire, not for a site */
-        ck_assert_int_eq(result, -1);
-        ck_assert_str_eq(err.text,
-                         "berth.yaml:1: rule 1: container-env: 'A%3D1' is not a "
-                         "variable; expected NAME or NAME=VALUE, with letters, digits "
-                         "and _ in NAME");
-        return;
-    }
-    ck_assert_msg(result == 0, "%s: %s", good[_i].site, err.text);
-    ck_assert_str_eq(text.text, good[_i].runs);
+    assert_runs(&like[_i]);
 }
 
 #define ALLOWS(what)                                                                   \
@@ -316,13 +377,25 @@ TEST_ROWS(a_request_becomes_what_is_run, good)
 #define UNSET(where)                                                                   \
     where ": 'FOO': this site unsets it in every container; leave it out"
 
-static const struct {
+/* A request that a site refuses. */
+struct refusal {
     const char *site;
-    const char *variable;
+    const char *variable; /* of the environment; NULL: none */
     const char *asked;
     const char *error;
-} bad[] = {
-    /* rules that cannot be */
+};
+
+static void assert_refused(const struct refusal *it)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err = {0};
+    int result = decide(it->site, it->variable, it->asked, &text, &err);
+
+    ck_assert_msg(result == -1, "%s: %s", it->site, text.text);
+    ck_assert_str_eq(err.text, it->error);
+}
+
+static const struct refusal wrong_rules[] = {
     {"rule=colour=red", NULL, "image=/a",
      "berth.yaml:1: rule 1: 'colour' is not an option; expected a name like "
      "container-image"},
@@ -337,10 +410,6 @@ static const struct {
     {"rule=no-container-mount-home=no", NULL, "image=/a",
      "berth.yaml:1: rule 1: no-container-mount-home: expected yes, got 'no'; the "
      "opposite is container-mount-home: yes"},
-    {"forbid=container-remap-root=", NULL,
-     "image=/a&remap-root=", FORBIDDEN("remap-root")},
-    {"forbid=container-remap-root=", NULL, "image=/a&args=--fakeroot",
-     LIKE_FLAG("--fakeroot", "container-remap-root")},
     {"usual=container-mounts=/a", NULL, "image=/a",
      "berth.yaml:1: rule 1: container-mounts: it cannot be a default; force it, or "
      "write "
@@ -355,6 +424,25 @@ static const struct {
      "berth.yaml:1: rule 1: container-explain: a rule cannot set this option, because "
      "no "
      "step would run; leave it out"},
+    {"rule=container-image=/b rule=partition=x&container-workdir=w", NULL, "image=/a",
+     "berth.yaml:1: rule 2: container-workdir: expected a directory in the image, from "
+     "/, got 'w'"},
+    {"rule=container-image=none", NULL, "image=/a",
+     "berth.yaml:1: rule 1: container-image: expected an image, got 'none'"},
+    /* %3D is for an order, not for a site */
+    {"rule=container-env=A%3D1", NULL, "image=/a",
+     "berth.yaml:1: rule 1: container-env: 'A%3D1' is not a variable; expected NAME or "
+     "NAME=VALUE, with letters, digits and _ in NAME"},
+};
+
+TEST_ROWS(a_rule_that_cannot_be_is_named, wrong_rules)
+{
+    assert_refused(&wrong_rules[_i]);
+}
+
+static const struct refusal forbidden[] = {
+    {"forbid=container-remap-root=", NULL,
+     "image=/a&remap-root=", FORBIDDEN("remap-root")},
     {"forbid=container-writable=", NULL, "image=/a&name=work",
      "--container-name: the image could be written to, and a rule of this site forbids "
      "--container-writable; add --container-readonly (berth.yaml:1)"},
@@ -368,12 +456,14 @@ static const struct {
      "(container-lifetime: step in berth.yaml); leave it out"},
     {"forbid=container-writable=", NULL, "image=/a&writable=", FORBIDDEN("writable")},
     {"forbid=account=climate&container-env=", NULL, "image=/a&env=A", FORBIDDEN("env")},
-    {"rule=container-image=/b rule=partition=x&container-workdir=w", NULL, "image=/a",
-     "berth.yaml:1: rule 2: container-workdir: expected a directory in the image, from "
-     "/, got 'w'"},
-    {"rule=container-image=none", NULL, "image=/a",
-     "berth.yaml:1: rule 1: container-image: expected an image, got 'none'"},
-    /* flags */
+};
+
+TEST_ROWS(an_option_that_a_rule_forbids_is_named, forbidden)
+{
+    assert_refused(&forbidden[_i]);
+}
+
+static const struct refusal flags[] = {
     {"deny=", NULL, "image=/a&args=--nv",
      "--container-args: this site does not allow it; leave it out"},
     {"deny=", NULL, "image=/a&remap-root=",
@@ -401,7 +491,16 @@ static const struct {
     {"args=--contain", NULL, "image=/a&args=--x%3D1&args=/b.sif", NOT_FLAG("/b.sif")},
     {"args=--contain", NULL, "image=/a&args=--nv&args=--x%3D1&args=--", NOT_FLAG("--")},
     {"args=--contain", NULL, "image=/a&args=-", NOT_FLAG("-")},
-    /* flags that do what an option does */
+};
+
+TEST_ROWS(a_flag_that_is_not_allowed_is_named, flags)
+{
+    assert_refused(&flags[_i]);
+}
+
+static const struct refusal likes[] = {
+    {"forbid=container-remap-root=", NULL, "image=/a&args=--fakeroot",
+     LIKE_FLAG("--fakeroot", "container-remap-root")},
     {"forbid=container-writable=", NULL, "image=/a&args=--writable-tmpfs",
      LIKE_FLAG("--writable-tmpfs", "container-writable")},
     {"forbid=container-writable=", NULL, "image=/a&args=-cw",
@@ -426,7 +525,14 @@ static const struct {
      IS_RUNTIMES("APPTAINER_CONTAIN", "container-args")},
     {"forbid=account=climate&container-args=", "SINGULARITY_BIND=/x", "image=/a",
      IS_RUNTIMES("SINGULARITY_BIND", "container-args")},
-    /* variables that the site unsets */
+};
+
+TEST_ROWS(a_flag_that_does_what_is_forbidden_is_named, likes)
+{
+    assert_refused(&likes[_i]);
+}
+
+static const struct refusal unset[] = {
     {"unset=FOO", NULL, "image=/a&args=--env&args=A%3D1,FOO%3D1",
      UNSET("--container-args: --env")},
     {"unset=FOO", NULL, "image=/a&args=--env%3DFOO%3D1",
@@ -438,7 +544,19 @@ static const struct {
     {"unset=FOO", "SINGULARITY_ENV_FILE=/f", "image=/a",
      "SINGULARITY_ENV_FILE: this site unsets variables in every container, and berth "
      "does not read the file; write --container-env"},
-    /* mounts */
+    {"unset=A", NULL, "image=/a&env=A%3D1",
+     "--container-env: 'A': this site unsets it in every container; leave it out"},
+    {"unset=A", NULL, "image=/a&env=A",
+     "--container-env: 'A': this site unsets it in every container; leave it out"},
+};
+
+TEST_ROWS(a_variable_that_the_site_unsets_is_named, unset)
+{
+    assert_refused(&unset[_i]);
+}
+
+/* Whatever its path is written like, and whoever asks for it. */
+static const struct refusal mount_places[] = {
     {"forbidden=/secret", NULL, "image=/a&mounts=/secret:/x:rw",
      FORBIDS("/secret:/x:rw")},
     {"forbidden=/secret", NULL, "image=/a&mounts=/secret/y:/x:ro",
@@ -456,26 +574,8 @@ static const struct {
      FORBIDS("/secret:/secret:rw")},
     {"forbidden=/secret", "SINGULARITY_BINDPATH=../../secret:x:ro", "image=/a",
      FORBIDS("/home/u/../../secret:/x:ro")},
-    {"forbidden=/secret", "APPTAINER_MOUNT=type=bind", "image=/a",
-     ONLY_BY_OPTION("APPTAINER_MOUNT")},
-    {"forbidden=/secret", "APPTAINER_BIND=/a\\:b:/x", "image=/a",
-     ONLY_BY_OPTION("APPTAINER_BIND")},
-    {"forbidden=/secret", "SINGULARITY_CONTAINLIBS=/secret/x", "image=/a",
-     ONLY_BY_OPTION("SINGULARITY_CONTAINLIBS")},
-    {"forced=/x:/y:ro", "APPTAINER_CONFIG_FILE=/mine", "image=/a",
-     ONLY_BY_OPTION("APPTAINER_CONFIG_FILE")},
-    {"forbidden=/secret", NULL, "image=/a&args=--containlibs%3D/x",
-     ONLY_MOUNTS("--containlibs=/x")},
     {"forbidden=/secret", NULL, "image=/a&mounts=//secret//:/x:ro",
      FORBIDS("//secret//:/x:ro")},
-    {"forbidden=/secret", NULL, "image=/a&args=--bind&args=/secret",
-     ONLY_MOUNTS("--bind")},
-    {"forbidden=/secret", NULL, "image=/a&args=--bind%3D/x", ONLY_MOUNTS("--bind=/x")},
-    {"forbidden=/secret", NULL, "image=/a&args=-eB/x", ONLY_MOUNTS("-eB/x")},
-    {"forced=/x:/y:ro", NULL, "image=/a&args=--overlay", ONLY_MOUNTS("--overlay")},
-    {"forbidden=/secret", NULL, "image=/a&args=--device", ONLY_MOUNTS("--device")},
-    {"forbidden=/secret", NULL, "image=/a&gpu=v.com/x%3D0",
-     ONLY_BY_OPTION("--container-gpu: 'v.com/x=0'")},
     {"forbidden=/secret", NULL, "image=/a&mounts=/none:/x:rw", NO_SOURCE},
     {"forbidden=/secret", "APPTAINER_BIND=/none:/x", "image=/a", NO_SOURCE},
     {"forbidden=/secret", NULL, "image=/a&mounts=/colon:/x:rw",
@@ -494,21 +594,38 @@ static const struct {
      "mount '/home/u:/home/u:rw': this site forbids '/home/u', everything in it and "
      "the directories above it; leave the mount out, or start in another directory if "
      "this is the working directory"},
-    /* environment */
-    {"unset=A", NULL, "image=/a&env=A%3D1",
-     "--container-env: 'A': this site unsets it in every container; leave it out"},
-    {"unset=A", NULL, "image=/a&env=A",
-     "--container-env: 'A': this site unsets it in every container; leave it out"},
 };
 
-TEST_ROWS(what_a_site_does_not_want_is_named, bad)
+TEST_ROWS(a_mount_that_is_forbidden_is_named, mount_places)
 {
-    BERTH_BUF struct berth_buf text = {0};
-    struct berth_err err = {0};
-    int result = decide(bad[_i].site, bad[_i].variable, bad[_i].asked, &text, &err);
+    assert_refused(&mount_places[_i]);
+}
 
-    ck_assert_msg(result == -1, "%s: %s", bad[_i].site, text.text);
-    ck_assert_str_eq(err.text, bad[_i].error);
+/* Not by a variable or a flag of the runtime. */
+static const struct refusal mount_doors[] = {
+    {"forbidden=/secret", "APPTAINER_MOUNT=type=bind", "image=/a",
+     ONLY_BY_OPTION("APPTAINER_MOUNT")},
+    {"forbidden=/secret", "APPTAINER_BIND=/a\\:b:/x", "image=/a",
+     ONLY_BY_OPTION("APPTAINER_BIND")},
+    {"forbidden=/secret", "SINGULARITY_CONTAINLIBS=/secret/x", "image=/a",
+     ONLY_BY_OPTION("SINGULARITY_CONTAINLIBS")},
+    {"forced=/x:/y:ro", "APPTAINER_CONFIG_FILE=/mine", "image=/a",
+     ONLY_BY_OPTION("APPTAINER_CONFIG_FILE")},
+    {"forbidden=/secret", NULL, "image=/a&args=--containlibs%3D/x",
+     ONLY_MOUNTS("--containlibs=/x")},
+    {"forbidden=/secret", NULL, "image=/a&args=--bind&args=/secret",
+     ONLY_MOUNTS("--bind")},
+    {"forbidden=/secret", NULL, "image=/a&args=--bind%3D/x", ONLY_MOUNTS("--bind=/x")},
+    {"forbidden=/secret", NULL, "image=/a&args=-eB/x", ONLY_MOUNTS("-eB/x")},
+    {"forced=/x:/y:ro", NULL, "image=/a&args=--overlay", ONLY_MOUNTS("--overlay")},
+    {"forbidden=/secret", NULL, "image=/a&args=--device", ONLY_MOUNTS("--device")},
+    {"forbidden=/secret", NULL, "image=/a&gpu=v.com/x%3D0",
+     ONLY_BY_OPTION("--container-gpu: 'v.com/x=0'")},
+};
+
+TEST_ROWS(a_mount_comes_in_by_the_option_alone, mount_doors)
+{
+    assert_refused(&mount_doors[_i]);
 }
 
 /* What no node would let through is told where the command is typed. */
