@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* A long option on the command line: --NAME, --NAME=VALUE. */
 struct long_option {
     const char *name; /* after the dashes */
@@ -61,8 +63,12 @@ static bool cut_any_prefix(struct long_option *option, const char *name)
 /* Is OPTION, which may have a PREFIX of the site (NULL: any), NAME in full? */
 static bool is_our_name(struct long_option option, const char *prefix, const char *name)
 {
-    bool is_cut = prefix ? cut_prefix(&option, prefix) : cut_any_prefix(&option, name);
+    bool is_cut;
 
+    if (prefix)
+        is_cut = cut_prefix(&option, prefix);
+    else
+        is_cut = cut_any_prefix(&option, name);
     return is_cut && is_name(&option, name);
 }
 
@@ -206,7 +212,7 @@ static void read_letter(struct berth_arguments *arguments, struct berth_argument
 
     ret->letter = *arguments->letters;
     ret->slurm = find_letter(ret->letter, arguments->program);
-    arguments->letters = *rest ? rest : NULL;
+    arguments->letters = berth_text_given(rest);
     if (!ret->slurm || ret->slurm->need == BERTH_ARGUMENT_NONE)
         return;
 
@@ -221,11 +227,13 @@ static void read_letter(struct berth_arguments *arguments, struct berth_argument
  * each component. */
 static void pass_command(struct berth_arguments *arguments)
 {
-    bool is_srun = arguments->program == BERTH_SRUN;
+    bool has_components = arguments->program == BERTH_SRUN;
 
-    while (arguments->next < arguments->end &&
-           !(is_srun && strcmp(*arguments->next, ":") == 0))
+    while (arguments->next < arguments->end) {
+        if (has_components && strcmp(*arguments->next, ":") == 0)
+            return;
         arguments->next++;
+    }
 }
 
 static bool read_command(struct berth_arguments *arguments, struct berth_argument *ret)

@@ -34,10 +34,11 @@ static size_t item_length(const char *text)
 /* An item that begins and ends with the same quote loses both. */
 static char *copy_item(const char *item, size_t length)
 {
-    bool is_quoted =
-        length >= 2 && (*item == '\'' || *item == '"') && item[length - 1] == *item;
+    bool begins = *item == '\'' || *item == '"';
 
-    return is_quoted ? strndup(item + 1, length - 2) : strndup(item, length);
+    if (begins && length >= 2 && item[length - 1] == *item)
+        return strndup(item + 1, length - 2);
+    return strndup(item, length);
 }
 
 int berth_export_read(const char *value, struct berth_export *ret,
@@ -137,7 +138,9 @@ berth_capture_find(const struct berth_capture_rules *rules, const char *name)
         if (berth_text_matches_any(name, list->patterns) &&
             !berth_text_matches_any(name, list->except))
             return list;
-    return site_matches(rules->capture, name) ? &site : NULL;
+    if (site_matches(rules->capture, name))
+        return &site;
+    return NULL;
 }
 
 /* Appends ITEM if its name is captured and RET does not have it. Returns -1 out of
@@ -153,7 +156,7 @@ static int add_captured(const struct berth_capture_rules *rules, const char *ite
     if (item[length] == '=' && !berth_environ_value(ret->items, name) &&
         berth_capture_find(rules, name))
         berth_strvec_push(ret, item);
-    return ret->failed ? -1 : 0;
+    return berth_err_oom_if(ret->failed, NULL);
 }
 
 static int by_text(const void *a, const void *b)

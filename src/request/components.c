@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "request/ranks.h"
 
 /* The container of TABLE in which REQUEST runs; -1: there is none yet. */
@@ -51,23 +52,26 @@ static int number_container(struct berth_table *table, struct berth_err *err)
 int berth_table_add(struct berth_table *table, int group, const char *ranks,
                     struct berth_request *request, struct berth_err *err)
 {
-    char *copy = ranks ? strdup(ranks) : NULL;
+    BERTH_FREE char *copy = NULL;
     struct berth_row *rows;
 
-    if (ranks && !copy)
-        return berth_err_oom(err);
-    rows = realloc(table->rows, (table->count + 1) * sizeof(*rows));
-    if (!rows) {
-        free(copy);
-        return berth_err_oom(err);
+    if (ranks) {
+        copy = strdup(ranks);
+        if (!copy)
+            return berth_err_oom(err);
     }
+    rows = realloc(table->rows, (table->count + 1) * sizeof(*rows));
+    if (!rows)
+        return berth_err_oom(err);
     table->rows = rows;
-    rows[table->count++] = (struct berth_row){
+    rows[table->count] = (struct berth_row){
         .group = group, .ranks = copy, .container = -1, .request = *request};
+    table->count++;
     if (number_container(table, err) < 0) {
-        free(rows[--table->count].ranks);
+        table->count--;
         return -1;
     }
+    copy = NULL; /* the row has it, and the request */
     *request = (struct berth_request){0};
     return 0;
 }
@@ -86,10 +90,11 @@ static struct berth_row *row_to_extend(struct berth_table *table,
 int berth_table_add_line(struct berth_table *table, const char *ranks,
                          struct berth_request *request, struct berth_err *err)
 {
-    bool is_rest = berth_ranks_is_rest(ranks);
-    struct berth_row *row = is_rest ? NULL : row_to_extend(table, request);
+    struct berth_row *row = NULL;
     char *longer;
 
+    if (!berth_ranks_is_rest(ranks))
+        row = row_to_extend(table, request);
     if (!row)
         return berth_table_add(table, BERTH_GROUP_ALL, ranks, request, err);
     if (asprintf(&longer, "%s,%s", row->ranks, ranks) < 0)
@@ -161,11 +166,16 @@ static const struct berth_row *row_of_group(const struct berth_table *table, int
 static const struct berth_row *row_at_position(const struct berth_table *table,
                                                int position)
 {
+    int found = 0;
+
     for (int group = 0; group <= BERTH_GROUP_MAX; group++) {
         const struct berth_row *row = row_of_group(table, group);
 
-        if (row && position-- == 0)
+        if (!row)
+            continue;
+        if (found == position)
             return row;
+        found++;
     }
     return NULL;
 }
@@ -188,6 +198,13 @@ static const struct berth_row *row_of_rank(const struct berth_table *table,
     return NULL;
 }
 
+int berth_where_component(const struct berth_where *where)
+{
+    if (where->position >= 0)
+        return where->position;
+    return where->group;
+}
+
 /* The row of a component, by its position or its group; NULL: there is none. */
 static const struct berth_row *row_of_component(const struct berth_table *table,
                                                 const struct berth_where *where)
@@ -201,7 +218,7 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
                      unsigned int rank, const struct berth_row **ret_row,
                      struct berth_err *err)
 {
-    bool is_known = where->position >= 0 || where->group >= 0;
+    const bool is_known = berth_where_component(where) >= 0;
     const struct berth_row *row;
 
     if (berth_table_is_multiprog(table)) {
@@ -224,8 +241,7 @@ int berth_table_find(const struct berth_table *table, const struct berth_where *
     row = row_of_component(table, where);
     if (!row)
         return berth_err_damaged(err, "component %d of %zu",
-                                 where->position >= 0 ? where->position : where->group,
-                                 table->count);
+                                 berth_where_component(where), table->count);
     *ret_row = row;
     return 0;
 }
@@ -261,7 +277,9 @@ unsigned int berth_table_tasks(const struct berth_table *table,
         if (!berth_ranks_is_rest(ranks))
             others += berth_ranks_measure(ranks).count;
     }
-    return tasks > others ? tasks - others : 0;
+    if (tasks < others)
+        return 0;
+    return tasks - others;
 }
 
 int berth_table_container_ranks(const struct berth_table *table,
@@ -334,13 +352,15 @@ unsigned int berth_table_container_first_rank(const struct berth_table *table,
 /* The --mpi-bind of ROW; "": unsaid, so that the site may set it. */
 static const char *mode_of(const struct berth_row *row)
 {
-    return row->request.mpi ? row->request.mpi : "";
+    return berth_text_or(row->request.mpi, "");
 }
 
 /* Is OTHER, a row of the same table, before ROW? */
 static bool is_before(const struct berth_row *other, const struct berth_row *row)
 {
-    return row->ranks ? other < row : other->group < row->group;
+    if (row->ranks) /* the groups of lines are all the same */
+        return other < row;
+    return other->group < row->group;
 }
 
 bool berth_table_reports(const struct berth_table *table, const struct berth_row *row)

@@ -52,6 +52,9 @@ struct berth_where {
     int position; /* in a het step of one allocation: step_het_comp; else -1 */
 };
 
+/* The number of the component, its position or its group; -1: the step has one only. */
+int berth_where_component(const struct berth_where *where);
+
 /* Appends a row with a copy of RANKS (may be NULL). On success TABLE owns what REQUEST
  * points to, and REQUEST is empty. Returns -1 out of memory, or with a sentence in ERR
  * for more than BERTH_CONTAINERS_MAX containers. */

@@ -21,8 +21,12 @@
 void berth_defaults_name(enum berth_option_id id, char name[BERTH_DEFAULTS_NAME])
 {
     snprintf(name, BERTH_DEFAULTS_NAME, "BERTH_%s", berth_options[id].name);
-    for (char *c = name; *c; c++)
-        *c = *c == '-' ? '_' : (char)toupper((unsigned char)*c);
+    for (char *c = name; *c; c++) {
+        if (*c == '-')
+            *c = '_';
+        else
+            *c = (char)toupper((unsigned char)*c);
+    }
 }
 
 /* The value of NAME, the last in ASSIGNED, else that in ENVIRON; NULL: none. */
@@ -57,7 +61,9 @@ static int check_pyxis_switch(const struct berth_option *option, const char *val
 
     if (read_switch(value, &is_on, err) < 0)
         return -1;
-    return is_on ? berth_pyxis_check(option, err) : 0;
+    if (!is_on)
+        return 0;
+    return berth_pyxis_check(option, err);
 }
 
 /* `no` sets the opposite of the switch ID. */
@@ -65,9 +71,11 @@ static int parse_switch(enum berth_option_id id, const char *value,
                         struct berth_request *ret, struct berth_err *err)
 {
     const struct berth_option *option = &berth_options[id];
-    enum berth_choice opposite = option->says == BERTH_YES ? BERTH_NO : BERTH_YES;
+    enum berth_choice opposite = BERTH_YES;
     bool is_on;
 
+    if (option->says == BERTH_YES)
+        opposite = BERTH_NO;
     if (read_switch(value, &is_on, err) < 0)
         return -1;
     if (!is_on)
@@ -108,47 +116,62 @@ static bool name_pyxis(int id, char name[BERTH_DEFAULTS_NAME])
     return true;
 }
 
+/* Where variables are read from. Borrows everything. */
+struct reading {
+    char *const *environ;
+    const struct berth_strvec *assigned; /* by --export */
+    const char *base;                    /* the directory of relative paths */
+};
+
 /* Reads the variable of pyxis for the option ID into RET, if there is one and REQUEST
  * does not have the option or its opposite. */
-static int read_pyxis(int id, char *const *environ, const struct berth_strvec *assigned,
-                      const char *base, const struct berth_request *request,
-                      struct berth_request *ret, struct berth_err *err)
+static int read_pyxis(const struct reading *reading, int id,
+                      const struct berth_request *request, struct berth_request *ret,
+                      struct berth_err *err)
 {
     char name[BERTH_DEFAULTS_NAME];
     const char *value = NULL;
 
     if (name_pyxis(id, name))
-        value = find_value(environ, assigned, name);
-    if (!value || (id < BERTH_OPTION_COUNT && berth_request_says(request, id)))
+        value = find_value(reading->environ, reading->assigned, name);
+    if (!value)
         return 0;
-    if (parse((enum berth_option_id)id, value, base, ret, err) < 0)
+    if (id < BERTH_OPTION_COUNT && berth_request_says(request, id))
+        return 0;
+    if (parse((enum berth_option_id)id, value, reading->base, ret, err) < 0)
         return berth_err_at(err, "%s", name);
     return 0;
+}
+
+/* Adds FROM to REQUEST and to ADDED. */
+static int merge_both(const struct berth_request *from, struct berth_request *request,
+                      struct berth_request *added, struct berth_err *err)
+{
+    if (berth_request_merge(request, from, err) < 0)
+        return -1;
+    return berth_request_merge(added, from, err);
 }
 
 int berth_defaults_add_pyxis(char *const *environ, const struct berth_strvec *assigned,
                              const char *base, struct berth_request *request,
                              struct berth_request *ret_added, struct berth_err *err)
 {
-    BERTH_REQUEST struct berth_request first = {0};
+    const struct reading reading = {environ, assigned, base};
+    BERTH_REQUEST struct berth_request container = {0};
     BERTH_REQUEST struct berth_request rest = {0};
 
-    if (read_pyxis(BERTH_OPTION_IMAGE, environ, assigned, base, request, &first, err) <
-            0 ||
-        read_pyxis(BERTH_OPTION_NAME, environ, assigned, base, request, &first, err) <
-            0 ||
-        berth_request_merge(request, &first, err) < 0 ||
-        berth_request_merge(ret_added, &first, err) < 0)
+    if (read_pyxis(&reading, BERTH_OPTION_IMAGE, request, &container, err) < 0 ||
+        read_pyxis(&reading, BERTH_OPTION_NAME, request, &container, err) < 0)
+        return -1;
+    if (merge_both(&container, request, ret_added, err) < 0)
         return -1;
     if (!berth_request_has_container(request))
-        return 0;
+        return 0; /* the other variables mean nothing on the host */
 
     for (int id = 0; id < BERTH_OPTIONS_ALL; id++)
-        if (read_pyxis(id, environ, assigned, base, request, &rest, err) < 0)
+        if (read_pyxis(&reading, id, request, &rest, err) < 0)
             return -1;
-    if (berth_request_merge(request, &rest, err) < 0)
-        return -1;
-    return berth_request_merge(ret_added, &rest, err);
+    return merge_both(&rest, request, ret_added, err);
 }
 
 int berth_defaults_parse(char *const *environ, const struct berth_strvec *assigned,
@@ -212,8 +235,9 @@ static void add_sentence(const char *option, const char *const values[SOURCES],
     for (int i = 0; i < SOURCES; i++) {
         if (!values[i])
             continue;
-        berth_buf_addf(&text, "%s'%s' of %s", text.used ? ", over " : "", values[i],
-                       names[i]);
+        if (text.used > 0)
+            berth_buf_puts(&text, ", over ");
+        berth_buf_addf(&text, "'%s' of %s", values[i], names[i]);
         last = i;
     }
     if (last > 0)

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "request/ranks.h"
 
 void berth_hetgroups_init(struct berth_hetgroups *state, const char *prefix,
@@ -18,15 +19,21 @@ void berth_hetgroups_init(struct berth_hetgroups *state, const char *prefix,
     berth_environ_split(cmdline, count, &state->argv);
 }
 
-/* The index after the options of the current spec. */
+/* The index after the options of the current spec; getopt's OPTIND is 0 before it has
+ * read one. */
 static size_t options_end(const struct berth_hetgroups *state, int optind)
 {
-    size_t end = state->spec + (optind > 0 ? (size_t)optind : 1);
+    size_t end = state->spec + 1;
 
-    return end < state->argv.count ? end : state->argv.count;
+    if (optind > 0)
+        end = state->spec + (size_t)optind;
+    if (end > state->argv.count)
+        return state->argv.count;
+    return end;
 }
 
-/* The arguments of a spec that starts at index SPEC, up to index END. */
+/* The arguments of a spec that starts at index SPEC, up to index END. None if END is at
+ * the start. */
 static struct berth_arguments read_from(const struct berth_hetgroups *state,
                                         size_t spec, size_t end)
 {
@@ -36,7 +43,9 @@ static struct berth_arguments read_from(const struct berth_hetgroups *state,
         return arguments;
     arguments.program = berth_slurm_program_of(state->argv.items[0]);
     arguments.next = state->argv.items + spec + 1;
-    arguments.end = state->argv.items + (end > spec ? end : spec + 1);
+    arguments.end = state->argv.items + end;
+    if (end <= spec)
+        arguments.end = arguments.next;
     return arguments;
 }
 
@@ -70,15 +79,19 @@ bool berth_hetgroups_find_option(const struct berth_hetgroups *state, int optind
     return is_found;
 }
 
-/* Are the texts A and B of a value the same? NULL: an option without a value, for which
- * Slurm writes "(null)" where the value is optional. */
+/* Returns VALUE, or "" if the option has none: then it is NULL, or Slurm's "(null)"
+ * where the value is optional. */
+static const char *plain_value(const char *value)
+{
+    if (!value || strcmp(value, "(null)") == 0)
+        return "";
+    return value;
+}
+
+/* Are the texts A and B of a value the same? */
 static bool same_value(const char *a, const char *b)
 {
-    static const char nothing[] = "(null)";
-    const char *one = a && strcmp(a, nothing) != 0 ? a : "";
-    const char *other = b && strcmp(b, nothing) != 0 ? b : "";
-
-    return strcmp(one, other) == 0;
+    return strcmp(plain_value(a), plain_value(b)) == 0;
 }
 
 /* getopt has left OPTIND after the option that it has just read. Another list of
@@ -86,14 +99,19 @@ static bool same_value(const char *a, const char *b)
 bool berth_hetgroups_is_typed(const struct berth_hetgroups *state, int optind,
                               enum berth_option_id id, const char *value)
 {
-    bool is_later = state->specs > 0 && state->next_spec < state->argv.count;
-    size_t start = is_later ? state->next_spec : state->spec;
-    size_t end = start + (optind > 0 ? (size_t)optind : 0);
+    const bool is_later = state->specs > 0 && state->next_spec < state->argv.count;
+    size_t start = state->spec;
+    size_t end;
     struct berth_arguments arguments;
     struct berth_argument argument = {0};
 
     if (state->argv.failed || state->argv.count == 0)
         return true;
+    if (is_later)
+        start = state->next_spec;
+    end = start;
+    if (optind > 0)
+        end += (size_t)optind;
     if (end > state->argv.count)
         return false;
 
@@ -110,7 +128,9 @@ unsigned long berth_hetgroups_tasks(const struct berth_hetgroups *state, int opt
     const char *value = NULL;
 
     berth_hetgroups_find_option(state, optind, "ntasks", &value);
-    return value && isdigit((unsigned char)*value) ? strtoul(value, NULL, 10) : 0;
+    if (!value || !isdigit((unsigned char)*value))
+        return 0;
+    return strtoul(value, NULL, 10);
 }
 
 size_t berth_hetgroups_command(const struct berth_hetgroups *state, int optind,
@@ -137,7 +157,9 @@ static char *copy_without_brackets(const char *value)
 
     if (*value != '[')
         return strdup(value);
-    return value[length - 1] == ']' ? strndup(value + 1, length - 2) : NULL;
+    if (value[length - 1] != ']')
+        return NULL;
+    return strndup(value + 1, length - 2);
 }
 
 /* Lists the groups in VALUE of --het-group: "0", "0,2", "0-2,4", or one of these in
@@ -160,12 +182,13 @@ static void start_spec(struct berth_hetgroups *state, int optind)
 {
     const char *value = NULL;
 
-    state->spec = state->specs == 0 ? 0 : state->next_spec;
+    if (state->specs > 0)
+        state->spec = state->next_spec;
     state->group_count = 0;
     state->group_at = 0;
     if (berth_hetgroups_find_option(state, optind, "het-group", &value) ||
         berth_hetgroups_find_option(state, optind, "pack-group", &value))
-        list_groups(state, value ? value : "");
+        list_groups(state, berth_text_or(value, ""));
     else if (state->specs <= BERTH_GROUP_MAX)
         state->groups[state->group_count++] = state->specs;
     state->specs++;

@@ -58,9 +58,10 @@ static bool is_misspelled(const char *name, struct berth_err *ret)
 
 bool berth_misnamed_is(const char *variable, struct berth_err *ret)
 {
-    size_t length = strcspn(variable, "=");
-    BERTH_FREE char *name = strndup(variable, length);
+    BERTH_FREE char *name = NULL;
 
-    return name && variable[length] && berth_text_starts(name, "BERTH_") &&
-           !is_option(name) && is_misspelled(name, ret);
+    if (!berth_text_starts(variable, "BERTH_") || !strchr(variable, '='))
+        return false;
+    name = strndup(variable, strcspn(variable, "="));
+    return name && !is_option(name) && is_misspelled(name, ret);
 }

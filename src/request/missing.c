@@ -69,27 +69,37 @@ static void fini_split(struct split *split)
 
 #define SPLIT __attribute__((cleanup(fini_split)))
 
-/* If PATH is relative, or out of memory: the rest is all of PATH. */
-static struct split split_path(const char *path)
+/* Find the last directory of PATH that exists, from the end of PATH to the root. */
+static void find_directory(const char *path, struct split *split)
 {
-    struct split split = {.directory = strdup(path), .fd = -1, .rest = path};
-    char *slash = split.directory ? strrchr(split.directory, '/') : NULL;
-    struct stat st;
+    char *slash = strrchr(split->directory, '/');
 
-    while (split.fd < 0 && slash) {
-        bool is_root = slash == split.directory;
+    while (slash) {
+        const bool is_root = slash == split->directory;
 
-        split.rest = path + (slash - split.directory) + 1;
+        split->rest = path + (slash - split->directory) + 1;
         if (is_root)
             slash[1] = '\0';
         else
             slash[0] = '\0';
-        split.fd = open(split.directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
-        slash = is_root ? NULL : strrchr(split.directory, '/');
+        split->fd = open(split->directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (split->fd >= 0 || is_root)
+            return;
+        slash = strrchr(split->directory, '/');
     }
+}
+
+/* If PATH is relative, or out of memory: the rest is all of PATH. */
+static struct split split_path(const char *path)
+{
+    struct split split = {.directory = strdup(path), .fd = -1, .rest = path};
+    struct stat st;
+
+    if (split.directory)
+        find_directory(path, &split);
     split.name = strndup(split.rest, strcspn(split.rest, "/"));
-    split.is_there = split.fd >= 0 && split.name &&
-                     fstatat(split.fd, split.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (split.fd >= 0 && split.name)
+        split.is_there = fstatat(split.fd, split.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
     return split;
 }
 
@@ -104,11 +114,18 @@ static bool is_candidate(const struct dirent *entry, bool image)
 static void list(int directory, bool image, struct berth_strvec *ret)
 {
     BERTH_CLOSEDIR DIR *entries = berth_tree_list(directory, ".");
-    struct dirent *entry;
+    const struct dirent *entry;
+    int count = 0;
 
-    for (int i = 0; entries && i < ENTRIES_MAX && (entry = readdir(entries)); i++)
+    if (!entries)
+        return;
+    for (entry = readdir(entries); entry; entry = readdir(entries)) {
         if (is_candidate(entry, image))
             berth_strvec_push(ret, entry->d_name);
+        count++;
+        if (count == ENTRIES_MAX)
+            return;
+    }
 }
 
 /* Is DIRECTORY empty? False if it cannot be read. */
@@ -120,10 +137,10 @@ static bool is_empty(int directory)
 
     if (!entries)
         return false;
-    do
-        entry = readdir(entries);
-    while (entry && berth_text_is_any(entry->d_name, always));
-    return !entry;
+    for (entry = readdir(entries); entry; entry = readdir(entries))
+        if (!berth_text_is_any(entry->d_name, always))
+            return false;
+    return true;
 }
 
 /* May the rest be all that the user typed? Yes if the directory is the current one,
@@ -160,7 +177,9 @@ static char *find_near(const struct split *split)
 
     most = (strcspn(split->name, ".") + 2) / 5;
     near = berth_suggest_nearest(split->name, (const char *const *)names.items, most);
-    return near ? strdup(near) : NULL;
+    if (!near)
+        return NULL;
+    return strdup(near);
 }
 
 /* Could NAME, which does not look like an image in a registry, be one: ubuntu,
@@ -252,10 +271,12 @@ bool berth_missing_in_registry(const char *path)
     SPLIT struct split split = split_path(path);
     BERTH_BUF struct berth_buf uri = {0};
 
-    return is_bare(&split) &&
-           (berth_registry_meant(split.rest, &uri) ||
-            berth_uri_is_build_source(split.rest) ||
-            berth_registry_is_host(split.rest) || is_short_name(split.rest, &uri));
+    if (!is_bare(&split))
+        return false;
+    if (berth_registry_meant(split.rest, &uri) || is_short_name(split.rest, &uri))
+        return true;
+    /* not an image, but meant as one */
+    return berth_uri_is_build_source(split.rest) || berth_registry_is_host(split.rest);
 }
 
 /* In an empty directory, nodes may mount a file system that this host does not. */
@@ -263,6 +284,7 @@ bool berth_missing_everywhere(const char *path)
 {
     SPLIT struct split split = split_path(path);
 
-    return split.fd >= 0 && !split.is_there && is_shared_by_hosts(split.fd) &&
-           !is_empty(split.fd);
+    if (split.fd < 0 || split.is_there)
+        return false;
+    return is_shared_by_hosts(split.fd) && !is_empty(split.fd);
 }

@@ -59,11 +59,13 @@ bool berth_mistake_misplaced(const struct berth_typed *typed, struct berth_err *
     char **argv = typed->line->argv.items + command;
     size_t count = end - command;
     size_t at = find_option(argv, count, typed->prefix);
+    const char *place = "runs on the host and ";
 
     if (at == 0)
         return false;
-    say_misplaced(argv[0], typed->is_contained ? "" : "runs on the host and ", argv[at],
-                  ret);
+    if (typed->is_contained)
+        place = "";
+    say_misplaced(argv[0], place, argv[at], ret);
     if (at + 1 < count && takes_next(argv + at, typed->prefix))
         berth_err_set(ret, "%s: %s %s %s %s", ret->text, typed->caller, argv[at],
                       argv[at + 1], argv[0]);
@@ -104,11 +106,12 @@ static bool begins_often(const struct berth_argument *option, const char *prefix
                                         "--nodelist",      "--nodes",     "--ntasks",
                                         "--partition",     NULL};
 
-    /* Other programs have these letters, too: only with a number. */
-    if (option->letter == 'n' || option->letter == 'N' || option->letter == 'c')
-        return option->value && isdigit((unsigned char)*option->value);
-    if (!option->name)
-        return false;
+    if (!option->name) {
+        bool is_common = option->letter && strchr("nNc", option->letter);
+
+        /* other programs have these letters, too, so only with a number */
+        return is_common && option->value && isdigit((unsigned char)*option->value);
+    }
     return berth_argument_find_ours(option->name, prefix) ||
            berth_text_starts_any(option->name, names);
 }

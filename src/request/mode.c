@@ -10,9 +10,14 @@
 
 enum berth_mode berth_mode_of(const char *word)
 {
-    int at = word ? berth_choice_find(BERTH_MODE_WORDS, word) : BERTH_MODE_OFF;
+    int at;
 
-    return at < 0 ? BERTH_MODE_NAME : (enum berth_mode)at;
+    if (!word)
+        return BERTH_MODE_OFF;
+    at = berth_choice_find(BERTH_MODE_WORDS, word);
+    if (at < 0)
+        return BERTH_MODE_NAME;
+    return (enum berth_mode)at;
 }
 
 bool berth_mode_is_word(const char *word)

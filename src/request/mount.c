@@ -132,11 +132,13 @@ void berth_mount_list_ignored(const char *text, struct berth_strvec *ret)
 
     berth_strvec_split(&items, text);
     for (size_t i = 0; i < items.count; i++) {
-        const char *destination = strchr(items.items[i], ':');
-        const char *flags = destination ? strchr(destination + 1, ':') : NULL;
+        const char *destination = berth_text_after(items.items[i], ':');
+        const char *flags = NULL;
 
+        if (destination)
+            flags = berth_text_after(destination, ':');
         if (flags)
-            add_ignored(flags + 1, ret);
+            add_ignored(flags, ret);
     }
     ret->failed |= items.failed;
 }
@@ -155,7 +157,7 @@ static int check_keywords(const char *source, const char *destination, const cha
         return berth_err_set(err,
                              "'%s': tmpfs is not a source; for a scratch directory "
                              "write --container-args=--scratch=%s (a path: ./tmpfs)",
-                             text, destination ? destination : "/tmp");
+                             text, berth_text_or(destination, "/tmp"));
     if (strcmp(source, "umount") == 0)
         return berth_err_set(err,
                              "'%s': umount is not a source; leave it out, and to have "
@@ -171,28 +173,29 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
     BERTH_FREE char *copy = strdup(text);
     BERTH_FREE char *source = NULL;
     BERTH_FREE char *destination = NULL;
-    char *field[4] = {0};
+    const char *from, *to, *flags; /* the fields; NULL: not there */
     char *rest = copy;
     int mode = BERTH_MOUNT_RW;
-    int count = 0;
 
     if (!copy)
         return berth_err_oom(err);
-    while (rest && count < 4) {
-        field[count] = strsep(&rest, ":");
-        count++;
-    }
-    if (check_keywords(field[0], field[1], text, err) < 0)
+    from = strsep(&rest, ":");
+    to = strsep(&rest, ":");
+    flags = strsep(&rest, ":");
+    if (check_keywords(from, to, text, err) < 0)
         return -1;
-    if (count > 3 || *field[0] == '\0' || (count > 1 && *field[1] == '\0'))
+    if (rest || *from == '\0')
         return berth_err_expected(err, EXPECTED, text);
-    if (count == 3 && read_mode(field[2], text, &mode, err) < 0)
+    if (to && *to == '\0')
+        return berth_err_expected(err, EXPECTED, text);
+    if (flags && read_mode(flags, text, &mode, err) < 0)
         return -1;
-    if (berth_path_absolute(field[0], base, &source, err) < 0)
+
+    if (berth_path_absolute(from, base, &source, err) < 0)
         return berth_err_at(err, "'%s'", text);
-    if (count > 1 && *field[1] != '/')
+    if (to && *to != '/')
         return berth_err_expected(err, EXPECTED, text);
-    destination = berth_path_clean(count > 1 ? field[1] : source);
+    destination = berth_path_clean(berth_text_or(to, source));
     if (!destination)
         return berth_err_oom(err);
     if (strcmp(destination, "/") == 0)
@@ -232,10 +235,12 @@ void berth_mount_add(const char *text, struct berth_strvec *mounts)
     for (size_t i = 0; i < mounts->count; i++) {
         char *mount = mounts->items[i];
 
-        if (berth_mount_same_place(mount, text, &mounts->failed))
+        if (berth_mount_same_place(mount, text, &mounts->failed)) {
             free(mount);
-        else
-            mounts->items[kept++] = mount;
+            continue;
+        }
+        mounts->items[kept] = mount;
+        kept++;
     }
     mounts->count = kept;
     if (mounts->items)
@@ -257,7 +262,7 @@ int berth_mount_check_place(const struct berth_strvec *mounts, const char *text,
                                  "out, or choose another place",
                                  other, text);
     }
-    return failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(failed, err);
 }
 
 int berth_mount_append(const char *text, const char *base, struct berth_strvec *mounts,
@@ -268,7 +273,7 @@ int berth_mount_append(const char *text, const char *base, struct berth_strvec *
     if (berth_mount_parse(text, base, &mount, err) < 0)
         return -1;
     berth_mount_push(&mount, NULL, mounts);
-    return mounts->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(mounts->failed, err);
 }
 
 int berth_mount_parse_list(const char *text, const char *base,
@@ -280,13 +285,13 @@ int berth_mount_parse_list(const char *text, const char *base,
     for (size_t i = 0; i < items.count; i++)
         if (berth_mount_append(items.items[i], base, mounts, err) < 0)
             return -1;
-    return items.failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(items.failed, err);
 }
 
 void berth_mount_push(const struct berth_mount *mount, const char *source,
                       struct berth_strvec *mounts)
 {
-    berth_strvec_pushf(mounts, "%s:%s:%s", source ? source : mount->source,
+    berth_strvec_pushf(mounts, "%s:%s:%s", berth_text_or(source, mount->source),
                        mount->destination, modes[mount->mode]);
 }
 

@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "mpi/names.h"
 
 enum sight {
@@ -75,22 +76,25 @@ static bool matches(const char *pattern, const char *variable)
 {
     size_t length = strcspn(variable, "=");
     size_t fixed = strcspn(pattern, "*");
+    bool has_star = pattern[fixed] == '*';
 
-    return length >= fixed && strncmp(pattern, variable, fixed) == 0 &&
-           (pattern[fixed] == '*' || length == fixed);
+    if (length < fixed || strncmp(pattern, variable, fixed) != 0)
+        return false;
+    return has_star || length == fixed;
+}
+
+/* Who sees VARIABLE, by the first row that matches it. */
+static enum sight sight_of(const char *variable)
+{
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (matches(rules[i].name, variable))
+            return rules[i].sight;
+    return SHOWN;
 }
 
 static bool is_shown(const struct berth_request *request, const char *variable)
 {
-    size_t row = 0;
-
-    while (row < sizeof(rules) / sizeof(rules[0]) &&
-           !matches(rules[row].name, variable))
-        row++;
-    if (row == sizeof(rules) / sizeof(rules[0]))
-        return true;
-
-    switch (rules[row].sight) {
+    switch (sight_of(variable)) {
     case HIDDEN:
         return false;
     case SHOWN:
@@ -169,12 +173,14 @@ static void push_session(char *const *task_env, bool has_temporary,
     const char *task = berth_environ_value(task_env, "SLURM_PROCID");
     const char *place = NULL;
 
-    if (!job || !step || !task || has_session(ret))
+    if (!job || !step || !task)
+        return;
+    if (has_session(ret))
         return;
     if (has_temporary)
         place = berth_environ_value(task_env, "TMPDIR");
     berth_strvec_pushf(ret, "OMPI_MCA_orte_top_session_dir=%s/ompi.%s.%s.%s",
-                       place ? place : "/tmp", job, step, task);
+                       berth_text_or(place, "/tmp"), job, step, task);
 }
 
 /* Appends those of VARIABLES (ended by NULL) that RET does not have. */
@@ -241,7 +247,9 @@ int berth_mpirun_descriptor(char *const *task_env)
     fd = strtol(text, &end, 10);
     if (end == text || *end != '\0')
         return -1;
-    return fd >= STREAMS && fd < MOST ? (int)fd : -1;
+    if (fd < STREAMS || fd >= MOST)
+        return -1;
+    return (int)fd;
 }
 
 int berth_mpirun_check_tasks(const struct berth_request *request, unsigned long tasks,
@@ -423,7 +431,9 @@ int berth_mpirun_check_table(const struct berth_table *table, bool site_says,
 {
     if (check_pairs(table, never_meets, err) < 0)
         return -1;
-    return site_says ? 0 : check_pairs(table, is_forgotten, err);
+    if (site_says) /* it may give the others the same */
+        return 0;
+    return check_pairs(table, is_forgotten, err);
 }
 
 /* Do all tasks of a node share a container, so that they make one choice? */
@@ -447,9 +457,10 @@ static bool has_image_mpi(const struct berth_table *table)
 void berth_mpirun_set_worlds(struct berth_table *table)
 {
     const bool is_together = choose_together(table);
-    const enum berth_world others =
-        has_image_mpi(table) ? BERTH_WORLD_OWN : BERTH_WORLD_HOST;
+    enum berth_world others = BERTH_WORLD_HOST;
 
+    if (has_image_mpi(table))
+        others = BERTH_WORLD_OWN;
     for (size_t i = 0; i < table->count; i++) {
         struct berth_request *request = &table->rows[i].request;
 

@@ -38,7 +38,7 @@ static size_t next_lines(const char **at, unsigned int *number)
             is_more = line > start; /* Slurm drops empty lines first */
         else
             is_more = end[-1] == '\\';
-        *at = *end ? end + 1 : end;
+        *at = berth_text_next_line(line);
         ++*number;
     }
     return (size_t)(*at - start);
@@ -74,7 +74,7 @@ static int read_line(const char *text, size_t length, unsigned int number,
         return berth_err_oom(err);
     if (berth_ranks_check(line.ranks, err) < 0)
         return berth_err_at(err, "line %u", number);
-    return berth_append(file, &line) < 0 ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(berth_append(file, &line) < 0, err);
 }
 
 int berth_multiprog_read(const char *text, struct berth_multiprog *ret,
@@ -99,11 +99,8 @@ bool berth_multiprog_begins(const char *text)
 {
     size_t ranks;
 
-    while (*text == '#' || *text == '\n') {
-        const char *end = strchrnul(text, '\n');
-
-        text = *end ? end + 1 : end;
-    }
+    while (*text == '#' || *text == '\n')
+        text = berth_text_next_line(text);
     if (!isdigit((unsigned char)*text))
         return false;
     ranks = strspn(text, "0123456789-,");
@@ -151,7 +148,9 @@ static const char *add_number(struct argument *argument, const char *at,
     else if (*at == 'o')
         snprintf(number, sizeof(number), "%u", offset);
     add_letters(argument, number, strlen(number));
-    return *at ? at + 1 : at;
+    if (*at == '\0')
+        return at;
+    return at + 1;
 }
 
 /* Adds the letter at AT, which is after a backslash. At the end of a line Slurm begins
@@ -274,9 +273,9 @@ static int parse_option(char *const *argv, const char *prefix, const char *base,
                         struct berth_request *ret, struct berth_err *err)
 {
     enum berth_option_id id = find_option(argv[0], prefix);
-    const char *equals = strchr(argv[0], '=');
-    const char *value = equals ? equals + 1 : NULL;
+    const char *value = berth_text_after(argv[0], '=');
     const struct berth_option *option;
+    bool needs_value;
     int used = 1;
 
     if (id == BERTH_OPTION_COUNT)
@@ -288,7 +287,8 @@ static int parse_option(char *const *argv, const char *prefix, const char *base,
     if (value && !option->argument)
         return berth_err_set(err, "'--%s' takes no value", option->name);
 
-    if (!value && argv[1] && option->argument && !berth_option_is_optional(option)) {
+    needs_value = option->argument && !berth_option_is_optional(option);
+    if (!value && needs_value && argv[1]) {
         value = argv[1];
         used = 2;
     }
@@ -411,10 +411,13 @@ int berth_multiprog_program(const struct berth_multiprog_line *line, unsigned in
                             const char *prefix, char **ret, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec command = {0};
+    const char *program = "";
 
     if (berth_multiprog_command(line, rank, prefix, &command, err) < 0)
         return -1;
-    *ret = strdup(command.count > 0 ? command.items[0] : "");
+    if (command.count > 0)
+        program = command.items[0];
+    *ret = strdup(program);
     return berth_err_oom_if(!*ret, err);
 }
 

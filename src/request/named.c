@@ -24,9 +24,15 @@ int berth_named_length(const char *text)
 
 const char *berth_named_flag(const char *text)
 {
-    const char *flag = text + berth_named_length(text);
+    return berth_text_or(berth_text_after(text, ':'), BERTH_NAMED_AUTO);
+}
 
-    return *flag ? flag + 1 : BERTH_NAMED_AUTO;
+/* Are the LENGTH bytes at TEXT a name? */
+static bool is_name(const char *text, size_t length)
+{
+    if (length == 0 || length > LONGEST_NAME)
+        return false;
+    return strchr(first_letters, *text) && strspn(text, letters) == length;
 }
 
 int berth_named_check(const char *text, struct berth_err *err)
@@ -35,8 +41,7 @@ int berth_named_check(const char *text, struct berth_err *err)
     static const char *const flags[] = {BERTH_NAMED_AUTO, BERTH_NAMED_CREATE,
                                         BERTH_NAMED_EXEC, BERTH_NAMED_NO_EXEC, NULL};
 
-    if (length == 0 || length > LONGEST_NAME || !strchr(first_letters, *text) ||
-        strspn(text, letters) != length)
+    if (!is_name(text, length))
         return berth_err_set(err,
                              "'%s' is not a name; expected at most %d letters, digits, "
                              "., _ and -, of which the first is a letter or digit",

@@ -20,6 +20,19 @@
 #include "request/path.h"
 #include "request/uri.h"
 
+/* Appends the URI VALUE, which may have a # of enroot. */
+static int push_uri(const char *value, struct berth_strvec *ret, struct berth_err *err)
+{
+    BERTH_FREE char *uri = berth_registry_plain(value);
+
+    if (!uri)
+        return berth_err_oom(err);
+    if (berth_uri_check(uri, err) < 0)
+        return -1;
+    berth_strvec_push(ret, uri);
+    return 0;
+}
+
 static int parse_image(const struct berth_written *written, struct berth_strvec *ret,
                        struct berth_err *err)
 {
@@ -32,17 +45,15 @@ static int parse_image(const struct berth_written *written, struct berth_strvec 
         berth_strvec_push(ret, uri.text);
         return 0;
     }
-    if (berth_uri_is(written->value)) {
-        path = berth_registry_plain(written->value);
-        if (!path)
-            return berth_err_oom(err);
-        if (berth_uri_check(path, err) < 0)
-            return -1;
-    } else if (strcmp(written->value, BERTH_NO_IMAGE) != 0) {
-        if (berth_path_absolute(written->value, written->base, &path, err) < 0)
-            return -1;
+    if (berth_uri_is(written->value))
+        return push_uri(written->value, ret, err);
+    if (strcmp(written->value, BERTH_NO_IMAGE) == 0) {
+        berth_strvec_push(ret, written->value);
+        return 0;
     }
-    berth_strvec_push(ret, path ? path : written->value);
+    if (berth_path_absolute(written->value, written->base, &path, err) < 0)
+        return -1;
+    berth_strvec_push(ret, path);
     return 0;
 }
 
@@ -207,13 +218,14 @@ static int parse_words(const struct berth_written *written, struct berth_strvec 
     for (size_t i = 0; i < words.count; i++) {
         const char *word = words.items[i];
         bool is_said = berth_choice_find(argument, word) >= 0;
+        bool is_second = is_said && said;
         bool is_none = strcmp(word, BERTH_NONE) == 0;
         BERTH_STRVEC struct berth_strvec alone = {0};
 
         if (parse_word(&(struct berth_written){written->option, word, NULL}, &alone,
                        err) < 0)
             return -1;
-        if ((is_said && said) || (words.count > 1 && is_none))
+        if (is_second || (is_none && words.count > 1))
             return berth_err_set(err,
                                  "'%s': '%s' goes with no other of these; leave "
                                  "one out",
@@ -251,7 +263,6 @@ static int parse_save(const struct berth_written *written, struct berth_strvec *
                       struct berth_err *err)
 {
     BERTH_FREE char *path = NULL;
-
     const bool is_sif = berth_text_ends(written->value, ".sif");
     const bool is_squashfs = berth_text_ends(written->value, ".sqsh");
 
@@ -283,7 +294,7 @@ static int parse_name(const struct berth_written *written, struct berth_strvec *
 static int parse_mode(const struct berth_written *written, struct berth_strvec *ret,
                       struct berth_err *err)
 {
-    const char *word = written->value ? written->value : "auto";
+    const char *word = berth_text_or(written->value, "auto");
 
     return parse_word(&(struct berth_written){written->option, word, NULL}, ret, err);
 }
@@ -436,7 +447,9 @@ int berth_option_has_arg(const struct berth_option *option)
 {
     if (!option->argument)
         return no_argument;
-    return berth_option_is_optional(option) ? optional_argument : required_argument;
+    if (berth_option_is_optional(option))
+        return optional_argument;
+    return required_argument;
 }
 
 static bool starts_option(const char *text)

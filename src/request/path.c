@@ -36,11 +36,13 @@ static int refuse_expansion(const char *text, struct berth_err *err)
 int berth_path_absolute(const char *text, const char *base, char **ret_path,
                         struct berth_err *err)
 {
-    const char *directory = base && strcmp(base, "/") == 0 ? "" : base;
+    const char *directory = base;
     char *path;
 
     if (*text == '~' || *text == '$')
         return refuse_expansion(text, err);
+    if (base && strcmp(base, "/") == 0)
+        directory = ""; /* the slash is added below */
     if (*text == '/')
         path = strdup(text);
     else if (!base)
@@ -58,7 +60,9 @@ static size_t cut_last(const char *path, size_t used)
 {
     while (used > 0 && path[used - 1] != '/')
         used--;
-    return used > 0 ? used - 1 : 0;
+    if (used > 0)
+        used--; /* the slash */
+    return used;
 }
 
 char *berth_path_clean(const char *text)

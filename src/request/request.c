@@ -28,14 +28,17 @@ const char *berth_request_value(const struct berth_request *request,
     const struct berth_option *option = &berth_options[id];
     const void *field = field_of(request, option);
     const struct berth_strvec *list = field;
+    const enum berth_choice *choice = field;
 
-    if (option->kind == BERTH_KIND_LIST)
-        return at < list->count ? list->items[at] : NULL;
-    if (at > 0)
+    if (option->kind == BERTH_KIND_LIST && at < list->count)
+        return list->items[at];
+    if (option->kind == BERTH_KIND_LIST || at > 0)
         return NULL;
     if (option->kind == BERTH_KIND_TEXT)
         return *(char *const *)field;
-    return *(const enum berth_choice *)field == option->says ? "" : NULL;
+    if (*choice == option->says)
+        return "";
+    return NULL;
 }
 
 /* Replaces *RET by a copy of TEXT. */
@@ -64,7 +67,7 @@ int berth_request_put(struct berth_request *request, enum berth_option_id id,
             berth_mount_add(value, list);
         else
             berth_strvec_push(list, value);
-        return list->failed ? berth_err_oom(err) : 0;
+        return berth_err_oom_if(list->failed, err);
     }
     *(enum berth_choice *)field = option->says;
     return 0;
@@ -75,14 +78,37 @@ int berth_request_put(struct berth_request *request, enum berth_option_id id,
 static int check_first_flag(const char *word, struct berth_err *err)
 {
     bool is_letter = word[0] != '\0' && word[1] == '\0';
-    const char *lacking = is_letter ? "-" : "--";
+    const char *lacking = "--";
 
     if (*word == '-')
         return 0;
     if (*word == '/')
         lacking = "--bind ";
+    else if (is_letter)
+        lacking = "-";
     return berth_err_set(err, "'%s' is not a flag; did you mean '%s%s'?", word, lacking,
                          word);
+}
+
+/* Checks VALUE of a text, which may be OLD already (NULL: it is not set). */
+static int check_text(const char *old, const char *value, struct berth_err *err)
+{
+    if (!old || strcmp(old, value) == 0)
+        return 0;
+    return berth_err_set(err, "given twice, '%s' and '%s'; expected one value", old,
+                         value);
+}
+
+/* Checks OPTION, a switch, which may be OLD already. */
+static int check_switch(const struct berth_option *option, enum berth_choice old,
+                        struct berth_err *err)
+{
+    if (old == BERTH_UNSAID || old == option->says)
+        return 0;
+    return berth_err_set(
+        err, "given together with its opposite; expected one of --%s and --%s",
+        berth_option_switch(option->field, BERTH_YES)->name,
+        berth_option_switch(option->field, BERTH_NO)->name);
 }
 
 /* Checks VALUE against the values that REQUEST already has of OPTION. */
@@ -91,21 +117,15 @@ static int check_repeat(const struct berth_request *request,
                         struct berth_err *err)
 {
     const void *field = field_of(request, option);
-    char *const *text = field;
-    const enum berth_choice *choice = field;
 
     if (option == &berth_options[BERTH_OPTION_MOUNTS])
         return berth_mount_check_place(&request->mounts, value, err);
     if (option == &berth_options[BERTH_OPTION_ARGS] && request->args.count == 0)
         return check_first_flag(value, err);
-    if (option->kind == BERTH_KIND_TEXT && *text && strcmp(*text, value) != 0)
-        return berth_err_set(err, "given twice, '%s' and '%s'; expected one value",
-                             *text, value);
-    if (option->kind == BERTH_KIND_SWITCH && *choice && *choice != option->says)
-        return berth_err_set(
-            err, "given together with its opposite; expected one of --%s and --%s",
-            berth_option_switch(option->field, BERTH_YES)->name,
-            berth_option_switch(option->field, BERTH_NO)->name);
+    if (option->kind == BERTH_KIND_TEXT)
+        return check_text(*(char *const *)field, value, err);
+    if (option->kind == BERTH_KIND_SWITCH)
+        return check_switch(option, *(const enum berth_choice *)field, err);
     return 0;
 }
 
@@ -115,18 +135,21 @@ static int read_values(const struct berth_option *option, const char *value,
                        const char *base, struct berth_strvec *ret,
                        struct berth_err *err)
 {
-    bool is_optional = berth_option_is_optional(option);
-    bool is_empty = !value || !*value || (is_optional && !strcmp(value, "(null)"));
-    struct berth_written written = {option, is_empty ? NULL : value, base};
+    const bool is_optional = berth_option_is_optional(option);
+    struct berth_written written = {option, berth_text_given(value), base};
 
-    if (!option->argument)
+    if (is_optional && value && strcmp(value, "(null)") == 0)
+        written.value = NULL;
+    if (!option->argument) {
         berth_strvec_push(ret, "");
-    else if (is_empty && !is_optional)
+        return berth_err_oom_if(ret->failed, err);
+    }
+    if (!written.value && !is_optional)
         return berth_err_set(err, "the value is empty; give one, or leave the option "
                                   "out");
-    else if (option->parse(&written, ret, err) < 0)
+    if (option->parse(&written, ret, err) < 0)
         return -1;
-    return ret->failed ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(ret->failed, err);
 }
 
 int berth_request_parse(struct berth_request *request, enum berth_option_id id,
@@ -172,7 +195,9 @@ int berth_request_put_uri(struct berth_request *request, const char *uri,
 
 static bool same_text(const char *a, const char *b)
 {
-    return a == b || (a && b && strcmp(a, b) == 0);
+    if (!a || !b)
+        return a == b;
+    return strcmp(a, b) == 0;
 }
 
 bool berth_request_has_container(const struct berth_request *request)
@@ -220,7 +245,7 @@ void berth_request_note_ignored(const struct berth_request *request,
 
 const char *berth_request_mode(const struct berth_request *request)
 {
-    return request->mpi ? request->mpi : "off";
+    return berth_text_or(request->mpi, "off");
 }
 
 bool berth_request_mpi_is(const struct berth_request *request, enum berth_mode mode)
@@ -286,8 +311,12 @@ bool berth_request_has_namespaces(const struct berth_request *request)
 {
     static const char *const names[] = {"--fakeroot", "--pid", "--containall", NULL};
 
-    return request->container_name || request->root == BERTH_YES ||
-           request->unshare.count > 0 || has_flag(request, "fpC", names);
+    if (request->root == BERTH_YES || request->unshare.count > 0)
+        return true;
+    /* the job keeps such a container, in namespaces that last longer than the step's */
+    if (request->container_name)
+        return true;
+    return has_flag(request, "fpC", names);
 }
 
 bool berth_request_is_closed(const struct berth_request *request,
@@ -327,7 +356,9 @@ static const char *flag_value(const struct berth_strvec *args, size_t at,
     rest = word + strlen(name);
     if (*rest == '=')
         return rest + 1;
-    return *rest == '\0' ? args->items[at + 1] : NULL;
+    if (*rest == '\0')
+        return args->items[at + 1];
+    return NULL;
 }
 
 bool berth_request_leaves_dev_out(const struct berth_request *request,
@@ -410,7 +441,7 @@ void berth_request_list_devices(const struct berth_request *request,
 {
     BERTH_STRVEC struct berth_strvec words = {0};
 
-    berth_strvec_split(&words, request->gpu ? request->gpu : "");
+    berth_strvec_split(&words, berth_text_or(request->gpu, ""));
     for (size_t i = 0; i < words.count; i++)
         if (strchr(words.items[i], '='))
             berth_strvec_push(ret, words.items[i]);
@@ -431,12 +462,16 @@ static bool is_for_libs(const struct berth_request *request)
 
 const char *berth_request_cause(const struct berth_request *request)
 {
-    return is_for_libs(request) ? "--container-libs" : "--mpi-bind";
+    if (is_for_libs(request))
+        return "--container-libs";
+    return "--mpi-bind";
 }
 
 const char *berth_request_cause_value(const struct berth_request *request)
 {
-    return is_for_libs(request) ? request->libs : berth_request_mode(request);
+    if (is_for_libs(request))
+        return request->libs;
+    return berth_request_mode(request);
 }
 
 bool berth_request_may_stage(const struct berth_request *request)
@@ -497,18 +532,34 @@ static bool same_option(const struct berth_request *a, const struct berth_reques
 /* Does the option apply to a task, and not to its container? */
 static bool is_task_option(enum berth_option_id id)
 {
-    return id == BERTH_OPTION_WORKDIR || id == BERTH_OPTION_ENV ||
-           id == BERTH_OPTION_ENTRYPOINT || id == BERTH_OPTION_NO_ENTRYPOINT ||
-           id == BERTH_OPTION_SCRIPT || id == BERTH_OPTION_NO_SCRIPT ||
-           id == BERTH_OPTION_EXPLAIN;
+    switch (id) {
+    case BERTH_OPTION_WORKDIR:
+    case BERTH_OPTION_ENV:
+    case BERTH_OPTION_ENTRYPOINT:
+    case BERTH_OPTION_NO_ENTRYPOINT:
+    case BERTH_OPTION_SCRIPT:
+    case BERTH_OPTION_NO_SCRIPT:
+    case BERTH_OPTION_EXPLAIN:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /* Does the option apply to a step, or say which container it uses? */
 static bool is_step_option(enum berth_option_id id)
 {
-    return id == BERTH_OPTION_IMAGE || id == BERTH_OPTION_LIFETIME ||
-           id == BERTH_OPTION_NAME || id == BERTH_OPTION_SAVE ||
-           id == BERTH_OPTION_MPI || id == BERTH_OPTION_LIBS;
+    switch (id) {
+    case BERTH_OPTION_IMAGE:
+    case BERTH_OPTION_LIFETIME:
+    case BERTH_OPTION_NAME:
+    case BERTH_OPTION_SAVE:
+    case BERTH_OPTION_MPI:
+    case BERTH_OPTION_LIBS:
+        return true;
+    default:
+        return false;
+    }
 }
 
 bool berth_request_is_from_start(enum berth_option_id id)
@@ -519,10 +570,12 @@ bool berth_request_is_from_start(enum berth_option_id id)
 static bool same(const struct berth_request *a, const struct berth_request *b,
                  bool all_options)
 {
-    for (int id = 0; id < BERTH_OPTION_COUNT; id++)
-        if ((all_options || !is_task_option((enum berth_option_id)id)) &&
-            !same_option(a, b, (enum berth_option_id)id))
+    for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
+        if (!all_options && is_task_option((enum berth_option_id)id))
+            continue;
+        if (!same_option(a, b, (enum berth_option_id)id))
             return false;
+    }
     return same_text(a->uri, b->uri) && a->world == b->world;
 }
 

@@ -192,9 +192,11 @@ bool berth_request_needs_pull(const struct berth_request *request);
  * container. */
 static inline const char *berth_request_name(const struct berth_request *request)
 {
-    const char *image = request->uri ? request->uri : request->image;
-
-    return image ? image : request->container_name;
+    if (request->uri)
+        return request->uri;
+    if (request->image)
+        return request->image;
+    return request->container_name;
 }
 
 /* The value of --mpi-bind; "off" where it is unsaid. */

@@ -19,7 +19,10 @@ bool berth_script_has_step(char *const *environment)
 
 bool berth_script_is(char *const *environment, const char *command)
 {
-    return *command == '/' && strcmp(berth_text_base(command), "slurm_script") == 0 &&
-           berth_environ_value(environment, "SLURM_JOB_ID") &&
+    const bool is_path = *command == '/';
+
+    if (!is_path || strcmp(berth_text_base(command), "slurm_script") != 0)
+        return false;
+    return berth_environ_value(environment, "SLURM_JOB_ID") &&
            !berth_script_has_step(environment);
 }

@@ -7,12 +7,16 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
+
 /* Is VALUE of -o or -e a file, and not srun's own standard output or error? As
  * fname_create() in srun's fname.c has it. A number is a task or, if there is no such
  * task, a file; that is not known yet, so it counts as a file. */
 static bool is_file(const char *value)
 {
-    return value && *value && *value != '-' && strncasecmp(value, "all", 3) != 0;
+    if (!berth_text_given(value) || *value == '-')
+        return false;
+    return strncasecmp(value, "all", strlen("all")) != 0;
 }
 
 const char *berth_streams_file(const struct berth_hetgroups *line, int optind,

@@ -57,7 +57,10 @@ bool berth_uri_is_build_source(const char *text)
 static int refuse_scheme(const char *uri, struct berth_err *err)
 {
     const char *rest = rest_of(uri);
+    const char *tag = ":latest";
 
+    if (strchr(rest, ':'))
+        tag = ""; /* it has one */
     if (berth_uri_is_build_source(uri))
         return berth_err_set(err, "'%s': cannot be pulled; " BERTH_URI_BUILD, uri, uri);
     if (berth_text_starts(uri, "dockerd://"))
@@ -65,7 +68,7 @@ static int refuse_scheme(const char *uri, struct berth_err *err)
                              "'%s': the docker daemon of a host has this image, and "
                              "the nodes do not; make an image of it first: apptainer "
                              "build image.sif docker-daemon:%s%s",
-                             uri, rest, strchr(rest, ':') ? "" : ":latest");
+                             uri, rest, tag);
     if (berth_text_starts(uri, "file://"))
         return berth_err_set(err, "'%s': cannot be pulled; write the path alone, %s",
                              uri, rest);
@@ -99,9 +102,13 @@ static int refuse_name(const char *name, struct berth_err *err)
 static const char *host_of(const char *rest)
 {
     const char *slash = strchr(rest, '/');
-    const char *at = slash ? memrchr(rest, '@', (size_t)(slash - rest)) : NULL;
+    const char *at = NULL;
 
-    return at ? at + 1 : rest;
+    if (slash)
+        at = memrchr(rest, '@', (size_t)(slash - rest));
+    if (!at)
+        return rest;
+    return at + 1;
 }
 
 /* Has TEXT the characters of a name, and at least one? */
@@ -189,7 +196,9 @@ char *berth_uri_of_name(const char *name)
         scheme++;
     for (const char *c = name + scheme; *c; c++)
         add_translated(&uri, *c, "+=", "/:");
-    return uri.failed ? NULL : berth_steal(&uri.text);
+    if (uri.failed)
+        return NULL;
+    return berth_steal(&uri.text);
 }
 
 /* Reads the digest that follows a separator at TEXT: 64 digits, and no more. */
@@ -241,9 +250,12 @@ static int add_variable(struct berth_buf *path, const char *text, char *const *e
 {
     BERTH_FREE char *name = NULL;
     const bool is_braced = text[1] == '{';
-    const char *start = text + (is_braced ? strlen("${") : strlen("$"));
-    const char *end = start;
+    const char *start = text + strlen("$");
+    const char *end;
 
+    if (is_braced)
+        start++;
+    end = start;
     while (isalnum((unsigned char)*end) || *end == '_')
         end++;
     if (end == start || (is_braced && *end != '}'))
@@ -312,9 +324,8 @@ int berth_uri_cache(const char *configured, char *const *env, const char *home,
     if (path.failed)
         return berth_err_oom(err);
 
-    if (!path.used || path.text[0] != '/') {
-        berth_err_expected(err, "a path from /, ~ or $NAME",
-                           path.used ? path.text : "");
+    if (*berth_buf_text(&path) != '/') {
+        berth_err_expected(err, "a path from /, ~ or $NAME", berth_buf_text(&path));
         return berth_err_at(err, "images.cache");
     }
     *ret_path = berth_steal(&path.text);
@@ -338,8 +349,9 @@ static bool is_top_domain(const char *end, bool has_more_dots)
 
     if (berth_text_is_any(end, common))
         return true;
-    return has_more_dots && strlen(end) == 2 && isalpha((unsigned char)end[0]) &&
-           isalpha((unsigned char)end[1]);
+    if (!has_more_dots || strlen(end) != 2)
+        return false;
+    return isalpha((unsigned char)end[0]) && isalpha((unsigned char)end[1]);
 }
 
 bool berth_registry_is_host(const char *name)

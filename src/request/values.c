@@ -16,7 +16,9 @@
 
 int berth_value_text(const char *text, struct berth_err *err)
 {
-    return *text ? 0 : berth_err_expected(err, "a text", text);
+    if (*text == '\0')
+        return berth_err_expected(err, "a text", text);
+    return 0;
 }
 
 static bool climbs(const char *path)

@@ -93,7 +93,6 @@ static int read_option(struct berth_request *request, enum berth_option_id id,
                        const char *value, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf escaped = {0};
-    const char *text;
     struct berth_err why;
 
     for (; *value; value++) {
@@ -103,8 +102,7 @@ static int read_option(struct berth_request *request, enum berth_option_id id,
     }
     if (escaped.failed)
         return berth_err_oom(err);
-    text = escaped.used ? escaped.text : "";
-    if (berth_request_parse(request, id, text, NULL, &why) == 0)
+    if (berth_request_parse(request, id, berth_buf_text(&escaped), NULL, &why) == 0)
         return 0;
     if (why.code == BERTH_ERR_MEMORY)
         return berth_err_oom(err);
@@ -126,8 +124,9 @@ static int read_world(struct berth_request *request, const char *value,
 static int read_uri(struct berth_request *request, const char *value,
                     struct berth_err *err)
 {
-    if (!request->image || *request->image != '/' || request->uri ||
-        berth_uri_check(value, NULL) < 0)
+    const bool is_file = request->image && *request->image == '/';
+
+    if (!is_file || request->uri || berth_uri_check(value, NULL) < 0)
         return berth_err_damaged(err, "%s", value);
     request->uri = strdup(value);
     return berth_err_oom_if(!request->uri, err);
@@ -156,15 +155,20 @@ int berth_wire_get_request(const char *text, struct berth_request *ret,
 {
     BERTH_FREE char *copy = strdup(text);
     BERTH_REQUEST struct berth_request request = {0};
-    char *next = *text ? copy : NULL;
+    char *next = copy;
     char *key, *value;
     int result;
 
     if (!copy)
         return berth_err_oom(err);
-    while ((result = berth_field_next(&next, &key, &value, err)) > 0)
+    if (*text == '\0')
+        next = NULL; /* no field, rather than one without a key */
+    result = berth_field_next(&next, &key, &value, err);
+    while (result > 0) {
         if (read_field(&request, key, value, err) < 0)
             return -1;
+        result = berth_field_next(&next, &key, &value, err);
+    }
     if (result < 0)
         return -1;
     *ret = berth_steal(&request);
@@ -185,7 +189,7 @@ static void put_row(struct berth_buf *buf, int group, const struct berth_row *ro
     else
         berth_buf_addf(&label, "%d", group);
     buf->failed |= label.failed;
-    berth_parts_label(buf, label.failed ? "" : label.text);
+    berth_parts_label(buf, berth_buf_text(&label));
     berth_wire_put_request(buf, &row->request);
 }
 
@@ -226,19 +230,25 @@ static size_t put_rows(struct berth_buf *buf, const struct berth_table *table)
 {
     static const struct berth_row nothing;
     const struct berth_row *before = &nothing;
+    /* components with the same options and variables are one row, for all groups */
     bool is_one = !berth_table_is_multiprog(table) && berth_table_is_uniform(table);
-    size_t count = is_one && table->count > 0 ? 1 : table->count;
+    size_t count = table->count;
     size_t bytes = 0;
 
+    if (is_one && count > 1)
+        count = 1;
     berth_buf_puts(buf, BERTH_PARTS_FORM);
     for (size_t i = 0; i < count; i++) {
         const struct berth_row *row = &table->rows[i];
+        int group = row->group;
 
         if (berth_request_has_container(&row->request)) {
             bytes += put_carried(buf, before, row);
             before = row;
         }
-        put_row(buf, is_one ? BERTH_GROUP_ALL : row->group, row);
+        if (is_one)
+            group = BERTH_GROUP_ALL;
+        put_row(buf, group, row);
     }
     berth_buf_puts(buf, BERTH_PARTS_END);
     return bytes;
@@ -325,7 +335,9 @@ static int get_label(const char *label, const struct berth_table *table, int *re
 {
     bool has_ranks = *label == RANKS;
 
-    *ret_ranks = has_ranks ? label + 1 : NULL;
+    *ret_ranks = NULL;
+    if (has_ranks)
+        *ret_ranks = label + 1;
     *ret_group = BERTH_GROUP_ALL;
     if (table->count > 0 && has_ranks != berth_table_is_multiprog(table))
         return berth_err_damaged(err, "%s", label);
@@ -368,8 +380,9 @@ static int get_row(const char *label, const char *fields, const char *carries,
     const char *ranks;
     int group;
 
-    if (get_label(label, table, &group, &ranks, err) < 0 ||
-        berth_wire_get_request(fields, &request, err) < 0 ||
+    if (get_label(label, table, &group, &ranks, err) < 0)
+        return -1;
+    if (berth_wire_get_request(fields, &request, err) < 0 ||
         berth_table_add(table, group, ranks, &request, err) < 0)
         return -1;
     return get_carried(carries, &table->rows[table->count - 1], err);
@@ -385,13 +398,15 @@ int berth_wire_get_table(const char *text, struct berth_table *ret,
 
     if (berth_parts_open(text, 2 * BERTH_WIRE_MAX, &copy, &next, err) < 0)
         return -1;
-    while ((label = berth_parts_next(&next, &fields))) {
+    label = berth_parts_next(&next, &fields);
+    while (label) {
         if (!fields)
             return berth_err_damaged(err, "%s", label);
         if (strcmp(label, CARRIED) == 0)
             carries = fields;
         else if (get_row(label, fields, carries, &table, err) < 0)
             return -1;
+        label = berth_parts_next(&next, &fields);
     }
     if (table.count == 0)
         return berth_err_damaged(err, "%s", text);

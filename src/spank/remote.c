@@ -668,7 +668,7 @@ static void report_host(spank_t sp, const struct berth_taskfacts *part)
 {
     int argc;
     char **argv = berth_taskfacts_argv(sp, &argc);
-    int component = berth_taskfacts_component(part);
+    int component = berth_where_component(&part->where);
     struct berth_err err;
 
     if (component < 0 || !berth_table_find_container(part->table))

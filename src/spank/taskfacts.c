@@ -102,20 +102,13 @@ static uint32_t count_tasks(spank_t sp)
     return count;
 }
 
-int berth_taskfacts_component(const struct berth_taskfacts *part)
-{
-    if (part->where.position >= 0)
-        return part->where.position;
-    return part->where.group;
-}
-
 struct berth_order_step berth_taskfacts_step(spank_t sp,
                                              const struct berth_taskfacts *part,
                                              const struct berth_request *request)
 {
     const struct berth_table *table = part->table;
     const struct berth_row *row = part->row;
-    const int component = berth_taskfacts_component(part);
+    const int component = berth_where_component(&part->where);
     bool differs = table->count > 1 || table->rows[0].group == BERTH_GROUP_ALL;
     struct berth_order_step step = {
         .tasks = berth_table_tasks(table, row, count_tasks(sp)),

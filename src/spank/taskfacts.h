@@ -26,9 +26,6 @@ struct berth_taskfacts {
  * --multi-prog the second word is the text of the file. Slurm owns the words. */
 char **berth_taskfacts_argv(spank_t sp, int *ret_count);
 
-/* The component of PART, by its position or its group; -1: the step has one only. */
-int berth_taskfacts_component(const struct berth_taskfacts *part);
-
 /* The program of the task: argv[0], or the word of its --multi-prog line after our
  * options, which have the site's PREFIX; "" if Slurm does not have it. *RET_TASKS is
  * the number of tasks of the whole step that run it; 0: not known. Returns 0, and the
