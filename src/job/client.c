@@ -19,6 +19,7 @@
 #include "job/variables.h"
 #include "plan/envdiff.h"
 #include "base/fileid.h"
+#include "base/text.h"
 #include "ipc/handover.h"
 #include "container/namespaces.h"
 
@@ -102,7 +103,7 @@ static void put_identity(const char *directory, struct berth_strvec *ret)
 
     if (directory && stat(directory, &status) == 0)
         identity = berth_fileid_identity(&status);
-    berth_strvec_push(ret, identity ? identity : "");
+    berth_strvec_push(ret, berth_text_or(identity, ""));
 }
 
 /* Write the question. Returns the descriptor of a handover, or -1 with a sentence in
@@ -116,6 +117,7 @@ static int write_question(const struct berth_job_question *question,
     BERTH_STRVEC struct berth_strvec words = {0};
     struct berth_job_launch job = {0};
     const bool has_image = launch->request->image != NULL;
+    const char *which = "any"; /* of the containers that fit */
     int result = berth_job_launch_from(launch, &job, err);
 
     if (result == 0 && has_image)
@@ -125,12 +127,14 @@ static int write_question(const struct berth_job_question *question,
     berth_job_launch_fini(&job);
     if (result < 0)
         return -1;
+    if (question->own_directory)
+        which = "own";
     /* In the order of enum berth_job_word. */
-    berth_strvec_push(&words, has_image ? key.text : "");
+    berth_strvec_push(&words, berth_buf_text(&key));
     berth_strvec_push(&words, order.text);
-    berth_strvec_push(&words, launch->directory ? launch->directory : "");
+    berth_strvec_push(&words, berth_text_or(launch->directory, ""));
     put_identity(launch->directory, &words);
-    berth_strvec_push(&words, question->own_directory ? "own" : "any");
+    berth_strvec_push(&words, which);
     if (words.failed)
         return berth_err_oom(err);
     return berth_handover_write(&words, environ, err);
@@ -169,9 +173,10 @@ static int await_message(const struct berth_job_question *question, int socket,
     struct pollfd fds[] = {{.fd = socket, .events = POLLIN},
                            {.fd = question->tasks, .events = POLLIN}};
     const bool is_named = question->launch->request->container_name != NULL;
-    const int64_t left = berth_deadline_left(question->deadline);
-    const int64_t least = is_named ? 0 : left / 2;
+    int64_t least = 0;
 
+    if (!is_named)
+        least = berth_deadline_left(question->deadline) / 2;
     while (poll(fds, 2, BERTH_DEADLINE_POLL_MS) < 0 || !fds[0].revents) {
         bool is_late = berth_deadline_left(question->deadline) < least;
 
@@ -225,8 +230,10 @@ static int read_answer(int fd, struct berth_job_answer *answer, struct berth_err
     answer->holder.mounts = (unsigned int)strtoul(handover.words.items[2], NULL, 10);
     changes = strtoul(handover.words.items[3], NULL, 10);
     for (size_t i = 0; i < handover.environment.count; i++) {
-        struct berth_strvec *list = i < changes ? &answer->changes : &answer->after;
+        struct berth_strvec *list = &answer->after;
 
+        if (i < changes)
+            list = &answer->changes;
         berth_strvec_push(list, handover.environment.items[i]);
     }
     /* remove what only this step has, too */

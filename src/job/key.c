@@ -20,10 +20,14 @@
 static void push_parent(const char *path, struct berth_strvec *ret)
 {
     BERTH_FREE char *copy = strdup(path);
-    const char *parent = copy ? dirname(copy) : NULL;
+    const char *parent;
 
-    ret->failed |= !parent;
-    if (parent && strcmp(parent, "/") != 0)
+    if (!copy) {
+        ret->failed = true;
+        return;
+    }
+    parent = dirname(copy);
+    if (strcmp(parent, "/") != 0)
         berth_strvec_pushf(ret, "%s:%s:rw", parent, parent);
 }
 
@@ -133,7 +137,7 @@ static void put_all_named(const struct berth_launch *launch, struct berth_buf *r
 {
     static const char *const starts[] = {"APPTAINER_", "SINGULARITY_", NULL};
     BERTH_CLOSE int directory =
-        open(launch->directory ? launch->directory : "/", O_PATH | O_CLOEXEC);
+        open(berth_text_or(launch->directory, "/"), O_PATH | O_CLOEXEC);
     const struct berth_strvec *args = &launch->request->args;
 
     for (size_t i = 0; i < args->count; i++)
@@ -173,7 +177,7 @@ int berth_job_key(const struct berth_job_launch *job, struct berth_buf *ret,
     berth_buf_puts(ret, BERTH_VERSION "\n");
     for (size_t i = 0; i < words.count; i++)
         berth_buf_addf(ret, "%s\n", words.items[i]);
-    berth_buf_addf(ret, "%s\n", launch->home ? launch->home : "");
+    berth_buf_addf(ret, "%s\n", berth_text_or(launch->home, ""));
     put_file(launch->request->image, true, ret);
     put_file(launch->runtime, true, ret);
     put_all_named(launch, ret);

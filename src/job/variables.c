@@ -133,12 +133,11 @@ void berth_job_variables_find(const char *root, struct berth_strvec *ret)
         return;
     }
     directory = opendir(path);
-    entry = directory ? readdir(directory) : NULL;
-    while (entry) {
+    if (!directory)
+        return;
+    for (entry = readdir(directory); entry; entry = readdir(directory))
         if (berth_text_ends(entry->d_name, ".sh"))
             scan_file(path, entry->d_name, ret);
-        entry = readdir(directory);
-    }
 }
 
 /* Is VARIABLE of one step or task? No image makes its environment from these. */
