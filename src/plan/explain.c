@@ -27,7 +27,7 @@ static void put_parts(struct berth_json *out, const char *label,
     BERTH_BUF struct berth_buf line = {0};
 
     berth_strvec_join(parts, "; ", &line);
-    berth_json_string(out, label, line.text ? line.text : nothing);
+    berth_json_string(out, label, berth_text_or(line.text, nothing));
     out->text.failed |= line.failed;
 }
 
@@ -69,15 +69,26 @@ static void say_count(unsigned int count, const char *what, struct berth_buf *li
     berth_buf_addf(line, " %u %s%s", count, what, berth_text_plural(count));
 }
 
+/* The verb after one task, or after several. */
+static void say_run(bool is_one, struct berth_buf *line)
+{
+    berth_buf_puts(line, " run");
+    if (is_one)
+        berth_buf_puts(line, "s");
+}
+
 /* With --multi-prog: "ranks 0-3: 4 tasks run" */
 static void say_ranks(const struct berth_order_step *step, struct berth_buf *line)
 {
     bool is_one = step->tasks == 1;
 
-    berth_buf_addf(line, "%s %s:", is_one ? "rank" : "ranks", step->ranks);
+    berth_buf_puts(line, "rank");
+    if (!is_one)
+        berth_buf_puts(line, "s");
+    berth_buf_addf(line, " %s:", step->ranks);
     if (step->tasks)
         say_count(step->tasks, "task", line);
-    berth_buf_puts(line, is_one ? " runs" : " run");
+    say_run(is_one, line);
 }
 
 /* "component 0: 4 tasks on 2 nodes run"; "component 0: one task on this host runs" */
@@ -96,7 +107,7 @@ static void say_component(const struct berth_order_step *step, struct berth_buf 
     } else {
         berth_buf_puts(line, " on this host");
     }
-    berth_buf_puts(line, is_one ? " runs" : " run");
+    say_run(is_one, line);
 }
 
 /* Write which tasks run which command in which image. */
@@ -189,7 +200,9 @@ static const char *owner_of(const char *in)
 {
     if (strcmp(in, "absent") == 0)
         return "is not there";
-    return strcmp(in, "host") == 0 ? "of the host" : "of the container";
+    if (strcmp(in, "host") == 0)
+        return "of the host";
+    return "of the container";
 }
 
 static void put_places(const struct berth_explain *explain, struct berth_json *out)

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/json.h"
+#include "base/text.h"
 
 /* The version of the interface: it grows if a member is removed or changes its meaning.
  */
@@ -24,7 +25,9 @@ static void put_title(struct berth_json *out, const char *text)
 /* A number that is 0 if nobody knows it, as JSON says that. */
 static long long known(unsigned int number)
 {
-    return number ? (long long)number : -1;
+    if (number == 0)
+        return -1;
+    return number;
 }
 
 static void put_step(const struct berth_explain *explain, struct berth_json *out)
@@ -67,10 +70,10 @@ static void put_image(const struct berth_explain *explain, struct berth_json *ou
 
 static void put_gpu(const struct berth_launch *launch, struct berth_json *out)
 {
-    const char *asked = launch->request->gpu;
+    const char *asked = berth_text_or(launch->request->gpu, BERTH_GPU_AUTO);
 
     berth_json_object(out, "gpu");
-    berth_json_string(out, "asked|--container-gpu", asked ? asked : BERTH_GPU_AUTO);
+    berth_json_string(out, "asked|--container-gpu", asked);
     berth_json_string(out, "flag|flag", launch->gpu.flag);
     berth_json_string(out, "because|because", launch->gpu.because);
     berth_json_end(out);
@@ -260,7 +263,7 @@ static void put_library(struct berth_json *out, const char *text)
     if (path && staged && strcmp(staged, path) != 0)
         berth_json_linef(out, "    %s => %s, which is %s", soname, path, staged);
     else
-        berth_json_linef(out, "    %s => %s", soname, path ? path : "");
+        berth_json_linef(out, "    %s => %s", soname, berth_text_or(path, ""));
     berth_json_object(out, NULL);
     berth_json_string(out, "soname", soname);
     berth_json_string(out, "path", path);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "request/option.h"
 
 void berth_explain_facts(const struct berth_explain *explain, const char *name,
@@ -36,7 +37,7 @@ const char *berth_explain_why_step(const struct berth_explain *explain)
 
     if (why)
         return why;
-    return *explain->no_server.text ? explain->no_server.text : NULL;
+    return berth_text_given(explain->no_server.text);
 }
 
 const char *berth_explain_lifetime(const struct berth_explain *explain)

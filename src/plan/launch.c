@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "request/mount.h"
 #include "request/named.h"
 #include "request/option.h"
@@ -220,11 +221,13 @@ static int push_mounts(const struct berth_launch *launch, struct berth_strvec *a
 static void plan_item(const struct berth_request *request, char *const *environment,
                       const char *item, struct berth_plan *ret)
 {
-    const char *equals = strchr(item, '=');
-    const char *value = equals ? equals + 1 : berth_environ_value(environment, item);
+    const char *given = berth_text_after(item, '=');
+    const char *value = given;
     bool is_site = berth_strvec_has(&request->site, item);
     BERTH_FREE char *name = NULL;
 
+    if (!given)
+        value = berth_environ_value(environment, item);
     if (!value)
         return;
     name = strndup(item, strcspn(item, "="));
@@ -234,7 +237,7 @@ static void plan_item(const struct berth_request *request, char *const *environm
     }
     if (!is_site)
         berth_plan_variable(ret, name, value, BERTH_FROM_USER, "--container-env");
-    else if (equals)
+    else if (given)
         berth_plan_variable(ret, name, value, BERTH_FROM_SITE,
                             "the site sets it in every container");
     else
@@ -316,7 +319,9 @@ bool berth_launch_prefers_image(const struct berth_launch *launch)
 
 const char *berth_launch_entrypoint(const struct berth_launch *launch)
 {
-    return launch->reader ? BERTH_LAUNCH_RC : BERTH_LAUNCH_RUNSCRIPT;
+    if (launch->reader)
+        return BERTH_LAUNCH_RC;
+    return BERTH_LAUNCH_RUNSCRIPT;
 }
 
 void berth_launch_command(const struct berth_launch *launch, struct berth_strvec *argv)

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/fields.h"
+#include "base/text.h"
 #include "request/wire.h"
 
 #define MEMBER(member) offsetof(struct berth_order, member)
@@ -178,7 +179,7 @@ const char *berth_order_why_step(const struct berth_order *order, const char *ap
 
 const char *berth_order_inside(const struct berth_order *order, const char **ret_why)
 {
-    const char *word = order->terms.inside ? order->terms.inside : "srun";
+    const char *word = berth_text_or(order->terms.inside, "srun");
     const char *why = NULL;
 
     if (!order->step.nodes)
@@ -189,5 +190,7 @@ const char *berth_order_inside(const struct berth_order *order, const char **ret
         why = "the site denies it (inside: none)";
     if (ret_why)
         *ret_why = why;
-    return why ? NULL : word;
+    if (why)
+        return NULL;
+    return word;
 }

@@ -23,13 +23,16 @@ static void add(struct berth_plan *plan, struct berth_plan_list *list,
                 struct berth_plan_item item, const char *name, const char *value,
                 const char *why)
 {
+    bool has_all;
+
     item.name = strdup(name);
     item.why = strdup(why);
-    if (value)
+    has_all = item.name && item.why;
+    if (value) {
         item.value = strdup(value);
-    if (!item.name || !item.why || (value && !item.value))
-        plan->failed = true;
-    else if (berth_append(list, &item) < 0)
+        has_all = has_all && item.value;
+    }
+    if (!has_all || berth_append(list, &item) < 0)
         plan->failed = true;
     fini_item(&item); /* empty, if the list has it */
 }
@@ -129,12 +132,12 @@ void berth_plan_set(struct berth_plan *plan, const struct berth_strvec *list,
                     const char *from, const char *why)
 {
     for (size_t i = 0; i < list->count; i++) {
-        const char *equals = strchr(list->items[i], '=');
-        BERTH_FREE char *name = strndup(list->items[i], strcspn(list->items[i], "="));
+        const char *item = list->items[i];
+        BERTH_FREE char *name = strndup(item, strcspn(item, "="));
 
         plan->failed |= !name;
-        if (name && is_of(list->items[i], from))
-            berth_plan_variable(plan, name, equals ? equals + 1 : NULL, from, why);
+        if (name && is_of(item, from))
+            berth_plan_variable(plan, name, berth_text_after(item, '='), from, why);
     }
     plan->failed |= list->failed;
 }

@@ -75,7 +75,9 @@ static unsigned long count_of(char *const *environment, const char *name)
 {
     const char *value = berth_environ_value(environment, name);
 
-    return value ? strtoul(value, NULL, 10) : 1;
+    if (!value)
+        return 1;
+    return strtoul(value, NULL, 10);
 }
 
 /* One thread per task, as torchrun has it, if a node has several tasks: PyTorch would

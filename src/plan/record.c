@@ -20,9 +20,7 @@ static const char *value_of(const struct berth_record *record, const char *name)
 
 static const char *user_of(const struct berth_record *record)
 {
-    const char *user = value_of(record, "SLURM_JOB_USER");
-
-    return user ? user : record->user;
+    return berth_text_or(value_of(record, "SLURM_JOB_USER"), record->user);
 }
 
 static void put_number(struct berth_json *json, const char *name, const char *value)
@@ -42,9 +40,16 @@ static void put_step(struct berth_json *json, const struct berth_record *record)
 {
     const struct berth_order_step *step = &record->order->step;
     const struct berth_order_container *container = &record->order->container;
-    bool is_of_ranks = container->ranks;
+    const char *ranks = step->ranks;
+    unsigned int tasks = step->tasks;
     char text[32] = "";
     struct tm when;
+
+    /* with --multi-prog a container may have the ranks of several lines */
+    if (container->ranks) {
+        ranks = container->ranks;
+        tasks = container->all;
+    }
 
     if (gmtime_r(&record->time, &when))
         strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &when);
@@ -54,10 +59,10 @@ static void put_step(struct berth_json *json, const struct berth_record *record)
     put_number(json, "job", value_of(record, "SLURM_JOB_ID"));
     put_number(json, "step", value_of(record, "SLURM_STEP_ID"));
     berth_json_number(json, "component", step->component);
-    berth_json_string(json, "ranks", is_of_ranks ? container->ranks : step->ranks);
+    berth_json_string(json, "ranks", ranks);
     berth_json_string(json, "node", record->node);
     berth_json_number(json, "nodes", step->nodes);
-    berth_json_number(json, "tasks", is_of_ranks ? container->all : step->tasks);
+    berth_json_number(json, "tasks", tasks);
 }
 
 static void put_image(struct berth_json *json, const struct berth_record *record)
@@ -142,10 +147,12 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
 /* Append NAME to PATH as a single part: with _ for each slash. */
 static void put_name(struct berth_buf *path, const char *name)
 {
-    if (!name)
-        name = "none";
-    for (; *name; name++)
-        berth_buf_add(path, *name == '/' ? "_" : name, 1);
+    for (const char *c = berth_text_or(name, "none"); *c; c++) {
+        if (*c == '/')
+            berth_buf_puts(path, "_");
+        else
+            berth_buf_add(path, c, 1);
+    }
 }
 
 int berth_record_path(const struct berth_record *record, char **ret_path,
