@@ -135,18 +135,18 @@ static void list_pytorch(struct berth_explain *explain)
 static int list_environment(struct berth_explain *explain, struct berth_err *err)
 {
     const struct berth_launch *launch = explain->launch;
-    const bool is_launch = berth_request_mpi_is(launch->request, BERTH_MODE_LAUNCH);
+    const char *why_hidden = "hidden, so that an mpirun in the task starts ranks "
+                             "without Slurm (--mpi-bind=local)";
     struct berth_plan *plan = &explain->plan;
     BERTH_STRVEC struct berth_strvec hidden = {0};
     BERTH_STRVEC struct berth_strvec apart = {0};
 
+    if (berth_request_mpi_is(launch->request, BERTH_MODE_LAUNCH))
+        why_hidden = "the mpirun sees the job, and not the step of one task "
+                     "(--mpi-bind=launch)";
     list_restored(launch, explain);
     berth_envdiff(launch->environment, environ, &hidden);
-    berth_plan_set(plan, &hidden, BERTH_FROM_BERTH,
-                   is_launch ? "the mpirun sees the job, and not the step of one task "
-                               "(--mpi-bind=launch)"
-                             : "hidden, so that an mpirun in the task starts ranks "
-                               "without Slurm (--mpi-bind=local)");
+    berth_plan_set(plan, &hidden, BERTH_FROM_BERTH, why_hidden);
     berth_plan_set(plan, &explain->binding->changes, BERTH_FROM_RUNTIME,
                    "the container runtime sets it in every image");
     berth_plan_set(plan, &explain->binding->changes, BERTH_FROM_IMAGE,
@@ -199,11 +199,13 @@ static int collect(struct berth_explain *explain, struct berth_err *err)
         !berth_explain_why_step(explain))
         berth_job_check(launch, &explain->no_server);
     list_places(launch, explain->places);
-    if (berth_image_describe(launch->request->image, &explain->image, err) < 0 ||
-        add_variables(launch, &explain->plan, err) < 0 ||
-        berth_launch_mounts(launch, &explain->binding->binds, &explain->plan, err) <
-            0 ||
-        list_words(explain, err) < 0)
+    if (berth_image_describe(launch->request->image, &explain->image, err) < 0)
+        return -1;
+    /* of two mounts on one place, the later one counts */
+    if (add_variables(launch, &explain->plan, err) < 0 ||
+        berth_launch_mounts(launch, &explain->binding->binds, &explain->plan, err) < 0)
+        return -1;
+    if (list_words(explain, err) < 0)
         return -1;
     return list_environment(explain, err);
 }
@@ -211,7 +213,7 @@ static int collect(struct berth_explain *explain, struct berth_err *err)
 int berth_explainfacts_collect(struct berth_task *task, const char *apart,
                                struct berth_explain *ret, struct berth_err *err)
 {
-    bool has_container = berth_request_has_container(&task->order.request);
+    const bool has_container = berth_request_has_container(&task->order.request);
 
     if (has_container && berth_prepare(task, err) < 0)
         return -1;
@@ -221,7 +223,15 @@ int berth_explainfacts_collect(struct berth_task *task, const char *apart,
                                   .binding = &task->binding,
                                   .rank = berth_environ_value(environ, "SLURM_PROCID"),
                                   .apart = apart};
-    return has_container ? collect(ret, err) : 0;
+    if (!has_container)
+        return 0;
+    return collect(ret, err);
+}
+
+/* Is the file with STATUS the PLACE of the host? */
+static bool is_place(const struct stat *status, const struct berth_explain_place *place)
+{
+    return status->st_dev == place->device && status->st_ino == place->inode;
 }
 
 /* The directory of this process, where the command would start, if it is not WORKING,
@@ -230,8 +240,7 @@ static char *find_start(const struct berth_explain_place *working)
 {
     struct stat status;
 
-    if (stat(".", &status) == 0 && status.st_dev == working->device &&
-        status.st_ino == working->inode)
+    if (stat(".", &status) == 0 && is_place(&status, working))
         return NULL;
     return getcwd(NULL, 0);
 }
@@ -247,10 +256,10 @@ void berth_explainfacts_look(struct berth_explain *explain)
             continue;
         if (stat(place->path, &status) < 0)
             place->in = "absent";
+        else if (is_place(&status, place))
+            place->in = "host";
         else
-            place->in = status.st_dev == place->device && status.st_ino == place->inode
-                            ? "host"
-                            : "container";
+            place->in = "container";
     }
     if (explain->launch->command[0])
         explain->found = berth_become_find(explain->launch->command[0]);

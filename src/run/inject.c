@@ -89,11 +89,10 @@ static void lock_stages(const struct berth_inject *inject)
     if (root < 0)
         return;
     list = opendir(path);
-    entry = list ? readdir(list) : NULL;
-    while (entry) {
+    if (!list)
+        return;
+    for (entry = readdir(list); entry; entry = readdir(list))
         lock_stage(inject, root, entry->d_name);
-        entry = readdir(list);
-    }
 }
 
 static int write_handovers(const struct berth_inject *inject, int fds[DESCRIPTORS],
@@ -111,11 +110,13 @@ static int write_handovers(const struct berth_inject *inject, int fds[DESCRIPTOR
         .holder = inject->holder.pid,
         .mounts = inject->holder.mounts,
         .seconds = (int)(berth_deadline_left(inject->deadline) / 1000),
-        .task_stderr = inject->task_stderr < 0 ? -1 : FIRST + TASK_STDERR,
+        .task_stderr = -1,
         .directory = (char *)launch->directory,
         .image_directory = (char *)launch->image_directory,
         .prefers_image = berth_launch_prefers_image(launch),
     };
+    if (inject->task_stderr >= 0)
+        order.mpi.task_stderr = FIRST + TASK_STDERR;
     if (berth_order_put(&order, &text, err) < 0)
         return -1;
     berth_strvec_push(&words, text.text);
@@ -123,9 +124,12 @@ static int write_handovers(const struct berth_inject *inject, int fds[DESCRIPTOR
     if (words.failed || command.failed)
         return berth_err_oom(err);
     fds[TASK] = berth_handover_write(&words, launch->environment, err);
-    if (fds[TASK] >= 0)
-        fds[CONTAINER] = berth_handover_write(&command, inject->environment, err);
-    return fds[CONTAINER] < 0 ? -1 : 0;
+    if (fds[TASK] < 0)
+        return -1;
+    fds[CONTAINER] = berth_handover_write(&command, inject->environment, err);
+    if (fds[CONTAINER] < 0)
+        return -1;
+    return 0;
 }
 
 /* In a child: become berth-mpi, which inherits CHANNEL and the descriptors DATA, and no
@@ -278,8 +282,10 @@ int berth_inject_fabric(const struct berth_request *request,
     if (!berth_request_may_stage(request))
         return 0;
     if (berth_profiles_read(terms, berth_site_owner(), &set, err) < 0 ||
-        berth_fabric_list(set.items, request, &binds, &devices, err) < 0 ||
-        berth_allowed_present(&binds, &present, err) < 0 ||
+        berth_fabric_list(set.items, request, &binds, &devices, err) < 0)
+        return -1;
+    /* a profile lists what some nodes have */
+    if (berth_allowed_present(&binds, &present, err) < 0 ||
         berth_inject_devices(&devices, &present, err) < 0)
         return -1;
     for (size_t i = 0; i < present.count; i++)
@@ -311,10 +317,12 @@ int berth_inject_separate(const struct berth_launch *launch, pid_t holder,
     const char *nodes =
         berth_environ_value(launch->environment, "SLURM_STEP_NUM_NODES");
     struct berth_mpi_reach reach = {.apart = launch->order->container.tasks,
-                                    .nodes = nodes ? (unsigned int)atoi(nodes) : 1,
+                                    .nodes = 1,
                                     .shm = launch->order->is_closed};
     struct berth_err because, note;
 
+    if (nodes)
+        reach.nodes = (unsigned int)atoi(nodes);
     if (holder)
         berth_namespaces_find_reach(holder, &reach);
     if (berth_request_mpi_chosen(request) &&

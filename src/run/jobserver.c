@@ -31,6 +31,7 @@
 #include "base/detach.h"
 #include "base/environ.h"
 #include "base/err.h"
+#include "base/text.h"
 #include "job/key.h"
 #include "job/named.h"
 #include "job/protocol.h"
@@ -256,7 +257,9 @@ static int start_container(const struct berth_handover *question, const char *ov
         return -1;
     if (start_unblocked(&job.launch, ret, err) < 0)
         return -1;
-    return berth_rendezvous_wait(ret, err) == BERTH_RENDEZVOUS_READY ? 0 : -1;
+    if (berth_rendezvous_wait(ret, err) != BERTH_RENDEZVOUS_READY)
+        return -1;
+    return 0;
 }
 
 /* Find the variables on which the environment of the image depends. Only a process in
@@ -332,10 +335,9 @@ static int become_container(int channel, void *data)
     const struct asked *asked = data;
     struct berth_rendezvous made, rendezvous;
     struct berth_err err;
-    int answer;
+    int answer = -1;
 
     berth_close_others(&channel, 1);
-    answer = -1;
     if (start_container(asked->question, asked->overlay, &made, &rendezvous, &err) == 0)
         answer = write_answer(&rendezvous, &err);
     if (answer < 0) {
@@ -519,7 +521,7 @@ static void send_image(const struct step *step, const struct named *name)
     BERTH_STRVEC struct berth_strvec words = {0};
 
     berth_strvec_push(&words, request->image);
-    berth_strvec_push(&words, request->uri ? request->uri : "");
+    berth_strvec_push(&words, berth_text_or(request->uri, ""));
     berth_message_send_words(step->socket, BERTH_JOB_IMAGE, &words);
 }
 
@@ -646,12 +648,13 @@ static bool answer(struct step *step)
     container = find(&step->question);
     if (!container)
         container = start(&step->question, NULL);
-    if (!container)
+    if (!container) {
         berth_message_send_fd(step->socket, BERTH_JOB_ALONE, -1);
-    else if (container->answer < 0)
+        return true;
+    }
+    if (container->answer < 0)
         return false;
-    else
-        join(step, container);
+    join(step, container);
     return true;
 }
 
@@ -880,7 +883,9 @@ static int find_pause(void)
     }
     if (first == INT64_MAX)
         return -1;
-    return first > now ? (int)(first - now) + 1 : 0;
+    if (first <= now)
+        return 0;
+    return (int)(first - now) + 1;
 }
 
 /* Set how many steps may wait: at the limit of descriptors neither accept4(2) nor

@@ -82,7 +82,7 @@ static int apply_environment(const struct berth_task *task,
     berth_pytorch_env(environ, &task->order.terms.pytorch, &pytorch);
     if (berth_task_set(&pytorch, err) < 0 || berth_task_set(&asked, err) < 0)
         return -1;
-    return complete_path() < 0 ? berth_err_oom(err) : 0;
+    return berth_err_oom_if(complete_path() < 0, err);
 }
 
 /* Tell slurmstepd if the command gets no LD_LIBRARY_PATH of the host. */
@@ -104,14 +104,16 @@ static void print_note(const struct berth_task *task, const struct berth_err *no
     const struct berth_order_step *step = &task->order.step;
     const struct berth_request *request = &task->order.request;
     const bool is_expected = request->home == BERTH_NO;
+    const char *kind = "warning";
 
     if (!*note->text || !step->is_first || berth_request_is_explained(request))
         return;
-    if (is_expected && step->is_one_file)
+    if (is_expected)
+        kind = "note";
+    if (is_expected && step->is_one_file) /* which gets no notes */
         return;
-    berth_report_line(STDERR_FILENO, task->launch.node, "%s: image '%s': %s",
-                      is_expected ? "note" : "warning", berth_request_name(request),
-                      note->text);
+    berth_report_line(STDERR_FILENO, task->launch.node, "%s: image '%s': %s", kind,
+                      berth_request_name(request), note->text);
 }
 
 static int become(const struct berth_task *task,

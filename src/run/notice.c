@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/environ.h"
 #include "base/strvec.h"
+#include "base/text.h"
 #include "image/image.h"
 #include "ipc/report.h"
 #include "container/runtime.h"
@@ -82,7 +83,7 @@ static void print_warning(const struct berth_task *task)
 static void print_no_cma(const struct berth_task *task, const char *separate)
 {
     const struct berth_order *order = &task->order;
-    const char *why = separate ? separate : task->binding.no_cma;
+    const char *why = berth_text_or(separate, task->binding.no_cma);
     const bool has_others = order->container.others + order->container.hosts > 0;
 
     if (!why || !has_others || !berth_request_mpi_chosen(&order->request))
@@ -157,16 +158,19 @@ static void list_recipe(char *const *environment, int cost, struct berth_strvec 
     }
 }
 
-/* Print which of these --mpi-bind does not need. IS_SHARED: ranks can read each other's
- * memory, so that copies are a cost. */
-static void print_recipe(const struct berth_task *task, bool is_shared)
+/* Print which of these --mpi-bind does not need. SEPARATE: why each task has a
+ * container of its own; NULL: tasks share one. Copies are a cost only if ranks can read
+ * each other's memory. */
+static void print_recipe(const struct berth_task *task, const char *separate)
 {
-    const int end = is_shared ? COSTS : COPIES;
+    const bool is_shared = !separate && !task->binding.no_cma;
     BERTH_BUF struct berth_buf text = {0};
 
-    for (int cost = 0; cost < end; cost++) {
+    for (int cost = 0; cost < COSTS; cost++) {
         BERTH_STRVEC struct berth_strvec names = {0};
 
+        if (cost == COPIES && !is_shared)
+            continue;
         list_recipe(task->launch.environment, cost, &names);
         if (names.count == 0)
             continue;
@@ -207,7 +211,7 @@ void berth_notice_print(const struct berth_task *task,
     if (has_notes)
         print_no_cma(task, why);
     if (has_notes && task->order.step.prints_step && uses_mpi)
-        print_recipe(task, !why && !task->binding.no_cma);
+        print_recipe(task, why);
     if (rendezvous->page->is_unpacked)
         berth_report_line(STDERR_FILENO, task->launch.node, BERTH_NOTICE_UNPACKED,
                           berth_request_name(request));
@@ -244,7 +248,8 @@ int berth_record_open(struct berth_record *record, struct berth_err *err)
     BERTH_FREE char *path = NULL;
     int fd;
 
-    record->user = user ? user->pw_name : NULL;
+    if (user)
+        record->user = user->pw_name;
     if (berth_record_path(record, &path, err) < 0)
         return -1;
     fd = open(path,
@@ -297,7 +302,9 @@ static int append_record(const struct berth_task *task, const char *why,
     if (berth_image_describe(task->order.request.image, &image, err) < 0)
         return -1;
     fd = berth_record_open(&record, err);
-    return fd < 0 ? -1 : berth_record_put(&record, fd, err);
+    if (fd < 0)
+        return -1;
+    return berth_record_put(&record, fd, err);
 }
 
 void berth_notice_record(const struct berth_task *task, const char *why)

@@ -82,12 +82,13 @@ static bool is_in_mount(const struct berth_launch *launch, const char *place)
 /* Does the site leave MOUNT, whose source is a real path, to berth? */
 static bool may_mount(const struct berth_launch *launch, const char *mount)
 {
-    static const struct berth_terms none;
-    const struct berth_terms *terms = launch->order ? &launch->order->terms : &none;
-    const struct berth_site site = {
-        .mounts = {.forbidden = terms->forbidden, .forced = terms->forced}};
+    struct berth_site site = {0}; /* borrows */
     const struct berth_strvec one = {.items = (char *[]){(char *)mount}, .count = 1};
 
+    if (launch->order) {
+        site.mounts.forbidden = launch->order->terms.forbidden;
+        site.mounts.forced = launch->order->terms.forced;
+    }
     return berth_mountrules_check(&site, &one, NULL, NULL) == 0;
 }
 
@@ -112,7 +113,9 @@ static const struct berth_mount *find_mount_above(const struct berth_launch *lau
         *ret = mount;
         mount = (struct berth_mount){0};
     }
-    return ret->destination ? ret : NULL;
+    if (!ret->destination)
+        return NULL;
+    return ret;
 }
 
 /* Are both there, and either directories or not? */
@@ -244,11 +247,12 @@ static void add_end(struct berth_launch *launch, const struct berth_mount *mount
 /* The batch script is in a directory of the node that no container has. */
 static int add_script(struct berth_launch *launch, struct berth_err *err)
 {
-    const char *script = launch->order ? launch->order->script : NULL;
     BERTH_FREE char *mount = NULL;
+    const char *script;
 
-    if (!script)
+    if (!launch->order || !launch->order->script)
         return 0;
+    script = launch->order->script;
     if (asprintf(&mount, "%s:%s:ro", script, script) < 0)
         return berth_err_oom(err);
     if (!may_mount(launch, mount))
@@ -291,9 +295,11 @@ bool berth_places_has_temporary(const struct berth_launch *launch)
 {
     BERTH_FREE char *real = find_temporary(launch);
     const char *path = berth_environ_value(launch->environment, "TMPDIR");
-    BERTH_FREE char *place = real ? berth_path_clean(path) : NULL;
+    BERTH_FREE char *place = NULL;
     BERTH_FREE char *mount = NULL;
 
+    if (real)
+        place = berth_path_clean(path);
     if (!place || is_closed(launch))
         return false;
     if (is_usual(launch, place) || strchr(real, ':'))

@@ -54,7 +54,10 @@ static int check_mount(const struct berth_mount *mount, struct berth_err *err)
 {
     static const char option[] = "--container-mounts";
     const bool is_squashfs = mount->mode == BERTH_MOUNT_SQSH;
+    int wanted = F_OK; /* the runtime mounts a directory that nobody may list, too */
 
+    if (is_squashfs)
+        wanted = R_OK;
     if (check_name(option, mount->source, err) < 0 ||
         check_name(option, mount->destination, err) < 0)
         return -1;
@@ -64,12 +67,14 @@ static int check_mount(const struct berth_mount *mount, struct berth_err *err)
             "%s: '%s': the source path does not exist; expected a file "
             "or directory of the host, on every node",
             option, mount->source);
-    if (access(mount->source, is_squashfs ? R_OK : F_OK) < 0)
+    if (access(mount->source, wanted) < 0)
         return berth_err_set(err,
                              "%s: '%s': %s; expected a file or directory of the "
                              "host, on every node",
                              option, mount->source, strerror(errno));
-    return is_squashfs ? check_squashfs(mount->source, err) : 0;
+    if (!is_squashfs)
+        return 0;
+    return check_squashfs(mount->source, err);
 }
 
 /* Can the runtime use the names of the image and of the mounts, and is the source of
@@ -181,8 +186,9 @@ int berth_prepare(struct berth_task *task, struct berth_err *err)
         if (!launch->account_home)
             return berth_err_oom(err);
     }
-    /* HOME may not be set (--export=NONE) */
-    launch->home = home && *home == '/' ? home : launch->account_home;
+    launch->home = launch->account_home;
+    if (home && *home == '/') /* it may not be set (--export=NONE) */
+        launch->home = home;
     launch->unknown_user = !user;
     return berth_places_find(launch, err);
 }

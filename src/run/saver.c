@@ -15,16 +15,18 @@
 #include "base/detach.h"
 #include "base/installed.h"
 #include "base/strvec.h"
+#include "base/text.h"
 #include "ipc/report.h"
 
 int berth_saver_check(const struct berth_launch *launch, struct berth_err *err)
 {
     const char *file = launch->request->save;
     BERTH_FREE char *copy = strdup(file);
-    const char *directory = copy ? dirname(copy) : NULL;
+    const char *directory;
 
     if (!copy)
         return berth_err_oom(err);
+    directory = dirname(copy);
     if (launch->order->step.nodes > 1)
         return berth_err_set(
             err,
@@ -55,7 +57,7 @@ static int become_save(void *data)
 {
     const struct saving *saving = data;
     const struct berth_launch *launch = saving->launch;
-    const char *job = getenv("SLURM_JOB_ID");
+    const char *job = berth_text_or(getenv("SLURM_JOB_ID"), "0");
     BERTH_STRVEC struct berth_strvec words = {0};
     sigset_t none;
 
@@ -69,8 +71,8 @@ static int become_save(void *data)
     berth_strvec_push(&words, BERTH_SAVER_WORD);
     berth_strvec_pushf(&words, "%d", saving->holder);
     berth_strvec_push(&words, launch->request->save);
-    berth_strvec_push(&words, launch->node ? launch->node : "");
-    berth_strvec_push(&words, job ? job : "0");
+    berth_strvec_push(&words, berth_text_or(launch->node, ""));
+    berth_strvec_push(&words, job);
     berth_strvec_push(&words, berth_request_name(launch->request));
     if (words.failed)
         return EXIT_FAILURE;

@@ -134,9 +134,7 @@ static void find_mpi(unsigned int turn, struct mapped *ret)
 
 static const char *value_of(const struct berth_launch *launch, const char *name)
 {
-    const char *value = berth_environ_value(launch->environment, name);
-
-    return value ? value : "";
+    return berth_text_or(berth_environ_value(launch->environment, name), "");
 }
 
 /* Open the standard error of a child of PARENT again, if it still is the file
@@ -164,37 +162,51 @@ static int open_stderr(const struct stat *task_stderr, pid_t parent, int depth)
     return fd;
 }
 
+/* List the command line of berth-mpi, in the order of berth_singleton_run(). */
+static void list_arguments(const struct berth_inject *it, const struct mapped *mapped,
+                           struct berth_strvec *ret)
+{
+    const struct berth_launch *launch = it->launch;
+    const struct berth_order_step *step = &launch->order->step;
+    const char *het = "";
+    const char *several = "";
+
+    if (berth_order_het_step(step, launch->environment))
+        het = "het";
+    if (step->is_several)
+        several = "several";
+
+    berth_strvec_push(ret, "berth-mpi");
+    berth_strvec_push(ret, "--singleton");
+    berth_strvec_pushf(ret, "%d", mapped->pid);
+    berth_strvec_pushf(ret, "%d", it->holder.pid);
+    berth_strvec_push(ret, mapped->path);
+    berth_strvec_push(ret, value_of(launch, "SLURM_MPI_TYPE"));
+    berth_strvec_push(ret, value_of(launch, "SLURM_NTASKS"));
+    berth_strvec_push(ret, launch->node);
+    berth_strvec_push(ret, berth_request_name(launch->request));
+    berth_strvec_push(ret, het);
+    berth_strvec_push(ret, berth_text_or(launch->request->mpi, ""));
+    berth_strvec_push(ret, several);
+}
+
 /* Become berth-mpi, which judges what was found. */
 static void judge(const struct berth_inject *it, const struct stat *task_stderr,
                   const char *no_cma, const struct mapped *mapped)
 {
     static char *const environment[] = {NULL};
     const struct berth_launch *launch = it->launch;
-    bool is_het_step = berth_order_het_step(&launch->order->step, launch->environment);
-    char numbers[2][16];
-    const char *const argv[] = {"berth-mpi",
-                                "--singleton",
-                                numbers[0],
-                                numbers[1],
-                                mapped->path,
-                                value_of(launch, "SLURM_MPI_TYPE"),
-                                value_of(launch, "SLURM_NTASKS"),
-                                launch->node,
-                                berth_request_name(launch->request),
-                                is_het_step ? "het" : "",
-                                launch->request->mpi ? launch->request->mpi : "",
-                                launch->order->step.is_several ? "several" : "",
-                                NULL};
+    BERTH_STRVEC struct berth_strvec argv = {0};
 
     if (open_stderr(task_stderr, it->parent, 1) != STDERR_FILENO)
         return;
     if (no_cma && !launch->order->step.is_one_file)
         berth_report_line(STDERR_FILENO, launch->node, BERTH_NOTICE_NO_CMA,
                           berth_request_name(launch->request), no_cma);
-    snprintf(numbers[0], sizeof(numbers[0]), "%d", mapped->pid);
-    snprintf(numbers[1], sizeof(numbers[1]), "%d", it->holder.pid);
-    execve(berth_installed(BERTH_LIBEXECDIR "/berth-mpi"), (char *const *)argv,
-           environment);
+    list_arguments(it, mapped, &argv);
+    if (argv.failed)
+        return;
+    execve(berth_installed(BERTH_LIBEXECDIR "/berth-mpi"), argv.items, environment);
 }
 
 /* Warn of the mpirun that several tasks start. A step whose command is an mpirun had

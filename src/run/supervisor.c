@@ -155,9 +155,10 @@ static int share_directory(struct supervisor *supervisor, struct berth_err *err)
     if (!supervisor->launch.image_directory)
         return 0;
     berth_buf_puts(&text, supervisor->launch.image_directory);
-    return text.failed ? berth_err_oom(err)
-                       : berth_rendezvous_put(rendezvous, &text,
-                                              &rendezvous->page->image_directory, err);
+    if (text.failed)
+        return berth_err_oom(err);
+    return berth_rendezvous_put(rendezvous, &text, &rendezvous->page->image_directory,
+                                err);
 }
 
 /* Write the binding into the rendezvous, for the tasks. */
@@ -485,11 +486,12 @@ static int start_for_step(struct supervisor *supervisor, struct berth_err *err)
     struct berth_start *start = &supervisor->start;
     struct berth_holder *holder = &supervisor->inject.holder;
     bool is_unpacked;
+    int result;
 
-    const bool has_name = supervisor->launch.overlay != NULL;
-    int result =
-        has_name ? start_named(supervisor, err) : start_writable(supervisor, err);
-
+    if (launch->overlay) /* of the name of the container */
+        result = start_named(supervisor, err);
+    else
+        result = start_writable(supervisor, err);
     if (result < 0)
         return -1;
     if (berth_namespaces_has_others(holder->pid))
@@ -722,15 +724,17 @@ static void look_after(struct supervisor *supervisor, bool has_failed,
 {
     enum { LOOK_AGAIN_MS = 1000 };
     const bool both_ended = supervisor->runtime_ended && supervisor->tasks_ended;
-    const bool is_ending = both_ended || has_failed;
+    int most = LOOK_AGAIN_MS;
 
+    if (both_ended || has_failed)
+        most = BERTH_SERVERS_ROUND_MS;
     if (both_ended)
         end_left(supervisor, rounds);
     if (has_failed || rounds->count > BERTH_SERVERS_PATIENCE)
         berth_servers_kill_others();
     if (!supervisor->tasks_ended)
         check_room(supervisor);
-    await_change(supervisor, is_ending ? BERTH_SERVERS_ROUND_MS : LOOK_AGAIN_MS);
+    await_change(supervisor, most);
 }
 
 /* Stay until the runtime, the traced servers and the last task have ended. The runtime
@@ -824,8 +828,6 @@ static void set_starter(void *data, pid_t pid)
 int berth_supervisor_start(const struct berth_launch *launch,
                            struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
-    /* what has started a task may be a shell in a step, or an mpirun elsewhere */
-    pid_t parent = launch->order->step.nodes ? berth_process_stepd() : getppid();
     struct supervisor supervisor = {.rendezvous = rendezvous,
                                     .launch = *launch,
                                     .start = {.launch = &supervisor.launch,
@@ -848,9 +850,12 @@ int berth_supervisor_start(const struct berth_launch *launch,
                                     .inject = {.launch = &supervisor.launch,
                                                .deadline = &rendezvous->page->deadline,
                                                .task_stderr = STDERR,
-                                               .parent = parent},
+                                               .parent = getppid()},
                                     .fds = {rendezvous->tasks, rendezvous->memory,
                                             rendezvous->ended, STDERR_FILENO}};
 
+    /* what has started a task may be a shell in a step, or an mpirun elsewhere */
+    if (launch->order->step.nodes)
+        supervisor.inject.parent = berth_process_stepd();
     return berth_detach_run(run, set_starter, &supervisor, err);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "request/mpirun.h"
 #include "request/multiprog.h"
 #include "request/option.h"
@@ -23,15 +24,16 @@ static const char *node_name(void)
     static char host[256] = "this host";
     const char *name = getenv(BERTH_TASK_NODE);
 
-    if (!name)
-        gethostname(host, sizeof(host) - 1);
-    return name ? name : host;
+    if (name)
+        return name;
+    gethostname(host, sizeof(host) - 1);
+    return host;
 }
 
 /* Returns the site's prefix of options. */
 static const char *prefix_of(const struct berth_task *task)
 {
-    return task->order.prefix ? task->order.prefix : "";
+    return berth_text_or(task->order.prefix, "");
 }
 
 /* With --multi-prog, options for the image are before the command: skip them. */
@@ -157,11 +159,13 @@ int berth_task_hide_step(struct berth_task *task, struct berth_err *err)
 
 int berth_task_end(const struct berth_task *task, int status, struct berth_err *err)
 {
-    const char *place = task->launch.node ? task->launch.node : "berth-task";
+    const char *place = berth_text_or(task->launch.node, "berth-task");
 
     if (status != 0 && *err->text) {
         berth_spell_options(prefix_of(task), err);
         berth_report(task->order.report, place, err);
     }
-    return status < 0 ? BERTH_REFUSED : status;
+    if (status < 0)
+        return BERTH_REFUSED;
+    return status;
 }

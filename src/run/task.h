@@ -73,8 +73,9 @@ int berth_joined_become(const struct berth_task *task,
                         struct berth_err *err);
 
 /* Read the order, join the container that another task has started, and become the
- * command in ARGV; if there is more to do, become berth-start. Returns as
- * berth_joined_become(). */
+ * command in ARGV; if there is more to do, become berth-start. That is another program,
+ * which reads the same order from the environment again: only one task of a node pays
+ * for that, with less than the exec itself costs. Returns as berth_joined_become(). */
 int berth_task_run(struct berth_task *task, char **argv, struct berth_err *err);
 
 /* The same for a task whose order is set: only berth-start gets it in the environment.

@@ -216,7 +216,9 @@ static int read_question(struct client *client, struct berth_taskserver_question
         return -1;
     if (berth_message_receive(client->socket, &room) != BERTH_TASKSERVER_ASK)
         return -1;
-    return room.count == sizeof(*ret) ? 0 : -1;
+    if (room.count != sizeof(*ret))
+        return -1;
+    return 0;
 }
 
 /* Watch the process of CLIENT. Returns 0, or -1 out of memory. */
@@ -382,15 +384,19 @@ static bool has_unwatched(const struct round *round)
 /* The shorter of two waits, of which -1 has no limit. */
 static int shorter(int one, int64_t other)
 {
-    return one < 0 || one > other ? (int)other : one;
+    if (one < 0 || one > other)
+        return (int)other;
+    return one;
 }
 
 /* Answer the tasks that have waited for long enough. Returns for how long to wait at
  * most, in milliseconds, before the next call; -1: for a task that comes or ends. */
 static int answer_all(void)
 {
-    int most = server.count > 0 ? -1 : PATIENCE_MS;
+    int most = -1;
 
+    if (server.count == 0)
+        most = PATIENCE_MS;
     for (struct round *it = server.rounds; it; it = it->next) {
         int64_t left = advance(it);
 
