@@ -44,11 +44,11 @@ static int check(const char *path, struct berth_strvec *errors, struct berth_err
     BERTH_TERMS struct berth_terms terms = {0};
     BERTH_PROFILE_SET struct berth_profile_set set = {0};
 
-    if (berth_site_faults(path, berth_site_owner(), &site, errors, err) < 0)
+    if (berth_site_errors(path, berth_site_owner(), &site, errors, err) < 0)
         return -1;
     if (berth_terms_of(&site, &terms, err) < 0)
         return -1;
-    if (berth_profiles_faults(&terms, berth_site_owner(), &set, errors, err) < 0)
+    if (berth_profiles_errors(&terms, berth_site_owner(), &set, errors, err) < 0)
         return -1;
     note_lifetime(&site);
     return berth_err_oom_if(errors->failed, err);

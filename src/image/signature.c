@@ -98,12 +98,12 @@ int berth_signers_check(const char *answer, const struct berth_strvec *fingerpri
                         struct berth_err *err)
 {
     BERTH_NODE struct berth_node root = {0};
-    BERTH_STRVEC struct berth_strvec faults = {0};
+    BERTH_STRVEC struct berth_strvec errors = {0};
     const struct berth_node *keys;
     bool is_signed = false;
 
-    if (berth_syntax_read("JSON", answer, strlen(answer), &root, &faults, NULL) < 0 ||
-        faults.count || faults.failed)
+    if (berth_syntax_read("JSON", answer, strlen(answer), &root, &errors, NULL) < 0 ||
+        errors.count || errors.failed)
         return refuse_answer("it prints no JSON", err);
     keys = member(&root, "SignerKeys", BERTH_NODE_LIST);
     for (size_t i = 0; keys && i < keys->count; i++) {

@@ -18,13 +18,13 @@ char *berth_image_workdir(const char *path)
 {
     BERTH_BUF struct berth_buf text = {0};
     BERTH_NODE struct berth_node root = {0};
-    BERTH_STRVEC struct berth_strvec faults = {0};
+    BERTH_STRVEC struct berth_strvec errors = {0};
     const struct berth_node *directory;
 
     if (berth_image_read_part(path, CONFIGURATION, BERTH_SYNTAX_BYTES, &text) < 0)
         return NULL;
     /* JSON is YAML, as far as runtimes write it. */
-    if (berth_syntax_read(CONFIGURATION, text.text, text.used, &root, &faults, NULL) <
+    if (berth_syntax_read(CONFIGURATION, text.text, text.used, &root, &errors, NULL) <
         0)
         return NULL;
     directory =

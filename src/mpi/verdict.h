@@ -15,7 +15,7 @@ enum berth_mpi_answer {
  * applies to the other nodes of the step. A cause that is not known counts as NODE. */
 enum berth_reason {
     BERTH_REASON_NODE, /* this node, or the release of the host's libraries: other nodes
-                          may have no fault, or another release */
+                          may not have the error, or may be of another release */
     BERTH_REASON_IMAGE /* the image or the program: applies to all nodes */
 };
 

@@ -44,17 +44,17 @@ static void put_values(const struct berth_site_rule *rule, enum berth_rule_kind 
     }
 }
 
-/* Appends a line for each profile of the site. Those with a fault do not count; a step
- * that may use them ends with that fault. */
+/* Appends a line for each profile of the site. Those with an error do not count; a step
+ * that may use them ends with that error. */
 static int put_profiles(const struct berth_site *site, uid_t owner,
                         struct berth_buf *buf, struct berth_err *err)
 {
     BERTH_TERMS struct berth_terms terms = {0};
     BERTH_PROFILE_SET struct berth_profile_set set = {0};
-    BERTH_STRVEC struct berth_strvec faults = {0};
+    BERTH_STRVEC struct berth_strvec errors = {0};
 
     if (berth_terms_of(site, &terms, err) < 0 ||
-        berth_profiles_faults(&terms, owner, &set, &faults, err) < 0)
+        berth_profiles_errors(&terms, owner, &set, &errors, err) < 0)
         return -1;
     for (size_t i = 0; i < set.count; i++)
         if (set.items[i].label)

@@ -155,7 +155,7 @@ static int take_copies(const struct berth_reading *reading, const struct berth_k
     copies = own(reading->into, calloc(node->count + 1, sizeof(*copies)));
     for (size_t i = 0; copies && i < node->count; i++)
         if (take_copy(reading, key->path, &node->items[i], &copies[i], &why) < 0)
-            berth_reading_add_fault(reading, node->items[i].line, key->path, &why);
+            berth_reading_add_error(reading, node->items[i].line, key->path, &why);
     *(const struct berth_data **)berth_reading_field(reading, key->field) = copies;
     return 0;
 }
@@ -214,7 +214,7 @@ static void require(const struct berth_reading *reading, const struct berth_node
     if (profile->kind == BERTH_PROFILE_MPI)
         what = "a family";
     berth_err_set(&err, "not there; a profile has a name and %s", what);
-    berth_reading_add_fault(reading, root->line, key, &err);
+    berth_reading_add_error(reading, root->line, key, &err);
 }
 
 /* Reports missing keys, and a name that another file has. */
@@ -231,7 +231,7 @@ static void check_whole(const struct berth_reading *reading,
 
         berth_err_set(&err, "'%s' has been read from another file; remove one",
                       profile->name);
-        berth_reading_add_fault(reading, root->line, "name", &err);
+        berth_reading_add_error(reading, root->line, "name", &err);
     }
 }
 
@@ -256,24 +256,24 @@ static char *label(const char *name, const char *bytes, size_t size)
 }
 
 int berth_profile_read(const char *file, const char *bytes, size_t size,
-                       struct berth_profile_set *set, struct berth_strvec *faults,
+                       struct berth_profile_set *set, struct berth_strvec *errors,
                        struct berth_err *err)
 {
     BERTH_NODE struct berth_node root = {0};
     struct draft draft = {.set = set};
     const struct berth_reading reading = {
-        file, berth_profile_keys, NULL, &draft, faults,
+        file, berth_profile_keys, NULL, &draft, errors,
     };
-    size_t before = faults->count;
+    size_t before = errors->count;
 
     berth_reading_read(&reading, bytes, size, &root);
 
     /* What is missing in a file that is not YAML helps nobody. */
-    if (root.kind == BERTH_NODE_MAP || faults->count == before)
+    if (root.kind == BERTH_NODE_MAP || errors->count == before)
         check_whole(&reading, &root);
-    if (faults->failed || draft.failed)
+    if (errors->failed || draft.failed)
         return berth_err_oom(err);
-    if (faults->count > before)
+    if (errors->count > before)
         return 0;
 
     if (!draft.profile.stack)

@@ -24,11 +24,11 @@ struct berth_profile_set {
 /* All keys of such a file. */
 extern const struct berth_key berth_profile_keys[];
 
-/* Reads the SIZE bytes of a file, FILE in messages, and adds its profile to SET. With a
- * fault adds no profile, and appends a sentence `FILE:LINE: KEY: ...` to FAULTS for
- * each fault. Returns 0, also with faults, or -1 out of memory. */
+/* Reads the SIZE bytes of a file, FILE in messages, and adds its profile to SET. With
+ * an error it adds no profile, and appends a sentence `FILE:LINE: KEY: ...` to ERRORS
+ * for each error. Returns 0, also with errors, or -1 out of memory. */
 int berth_profile_read(const char *file, const char *bytes, size_t size,
-                       struct berth_profile_set *set, struct berth_strvec *faults,
+                       struct berth_profile_set *set, struct berth_strvec *errors,
                        struct berth_err *err);
 
 /* Appends the built-in profiles whose names SET does not have: berth tries profiles in

@@ -10,19 +10,19 @@
 #include "base/choice.h"
 #include "base/suggest.h"
 
-void berth_reading_add_fault(const struct berth_reading *reading, unsigned int line,
+void berth_reading_add_error(const struct berth_reading *reading, unsigned int line,
                              const char *path, struct berth_err *err)
 {
     /* Nobody can mend that in the file. */
     if (err->code == BERTH_ERR_MEMORY) {
-        reading->faults->failed = true;
+        reading->errors->failed = true;
         return;
     }
     if (*path)
         berth_err_at(err, "%s:%u: %s", reading->file, line, path);
     else
         berth_err_at(err, "%s:%u", reading->file, line);
-    berth_strvec_push(reading->faults, err->text);
+    berth_strvec_push(reading->errors, err->text);
 }
 
 int berth_reading_mismatch(const struct berth_node *node, const char *expected,
@@ -60,14 +60,14 @@ int berth_reading_list(const struct berth_reading *reading, const struct berth_k
         const struct berth_node *item = &node->items[i];
 
         if (berth_reading_check(key, item, &why) < 0) {
-            berth_reading_add_fault(reading, item->line, key->path, &why);
+            berth_reading_add_error(reading, item->line, key->path, &why);
             continue;
         }
         berth_strvec_push(ret, item->text);
         if (reading->note)
             reading->note(reading, key, item, item->text);
     }
-    reading->faults->failed |= ret->failed;
+    reading->errors->failed |= ret->failed;
     return 0;
 }
 
@@ -173,7 +173,7 @@ static void read_key(const struct berth_reading *reading, const char *section,
     berth_buf_part(&path, "", section, ".");
     berth_buf_puts(&path, node->key);
     if (path.failed) {
-        reading->faults->failed = true;
+        reading->errors->failed = true;
         return;
     }
 
@@ -182,13 +182,13 @@ static void read_key(const struct berth_reading *reading, const char *section,
         key = find_key(reading->keys, path.text);
     if (!key) {
         unknown(reading->keys, section, node->key, &err);
-        berth_reading_add_fault(reading, node->line, section, &err);
+        berth_reading_add_error(reading, node->line, section, &err);
         return;
     }
     if (reading->note)
         reading->note(reading, key, node, "");
     if (key->parse(reading, key, node, &err) < 0)
-        berth_reading_add_fault(reading, node->line, key->path, &err);
+        berth_reading_add_error(reading, node->line, key->path, &err);
 }
 
 /* Reads NODE, which is SECTION; "": the whole file with its sections. */
@@ -204,7 +204,7 @@ static void read_section(const struct berth_reading *reading, const char *sectio
             *section ? "a section of KEY: VALUE lines" : "sections of KEY: VALUE lines";
 
         berth_reading_mismatch(node, expected, &err);
-        berth_reading_add_fault(reading, node->line, section, &err);
+        berth_reading_add_error(reading, node->line, section, &err);
         return;
     }
     for (size_t i = 0; i < node->count; i++) {
@@ -220,13 +220,13 @@ static void read_section(const struct berth_reading *reading, const char *sectio
 void berth_reading_read(const struct berth_reading *reading, const char *bytes,
                         size_t size, struct berth_node *ret_root)
 {
-    struct berth_strvec *faults = reading->faults;
+    struct berth_strvec *errors = reading->errors;
     struct berth_err why;
 
-    if (berth_syntax_read(reading->file, bytes, size, ret_root, faults, &why) == 0)
+    if (berth_syntax_read(reading->file, bytes, size, ret_root, errors, &why) == 0)
         read_section(reading, "", ret_root);
     else if (why.code == BERTH_ERR_MEMORY)
-        faults->failed = true;
+        errors->failed = true;
     else
-        berth_strvec_push(faults, why.text);
+        berth_strvec_push(errors, why.text);
 }

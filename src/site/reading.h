@@ -31,19 +31,19 @@ struct berth_reading {
     void (*note)(const struct berth_reading *reading, const struct berth_key *key,
                  const struct berth_node *node, const char *item);
     void *into;                  /* the struct with the fields of the keys */
-    struct berth_strvec *faults; /* a sentence `FILE:LINE: KEY: ...` for each */
+    struct berth_strvec *errors; /* a sentence `FILE:LINE: KEY: ...` for each */
 };
 
-/* Reads the SIZE bytes of the file. Each error of a key's PARSE is a fault, and so is
+/* Reads the SIZE bytes of the file. What a key's PARSE refuses is an error, and so is
  * an unknown key. The caller owns *RET_ROOT (berth_node_fini), which starts as `{0}`
  * and stays empty if the file is not YAML. */
 void berth_reading_read(const struct berth_reading *reading, const char *bytes,
                         size_t size, struct berth_node *ret_root);
 
-/* Adds to the faults the sentence in ERR about the key PATH ("": about the file) on
+/* Adds to the errors the sentence in ERR about the key PATH ("": about the file) on
  * LINE. A failed allocation (BERTH_ERR_MEMORY) is not one of the file: it sets `failed`
- * of the faults. */
-void berth_reading_add_fault(const struct berth_reading *reading, unsigned int line,
+ * of the errors. */
+void berth_reading_add_error(const struct berth_reading *reading, unsigned int line,
                              const char *path, struct berth_err *err);
 
 /* The address of the field at OFFSET in the struct at INTO. */
@@ -58,7 +58,7 @@ int berth_reading_check(const struct berth_key *key, const struct berth_node *no
                         struct berth_err *err);
 
 /* Appends the items of NODE, a list, that are values of KEY to RET, and reports the
- * fault of each other one. */
+ * error of each other one. */
 int berth_reading_list(const struct berth_reading *reading, const struct berth_key *key,
                        const struct berth_node *node, struct berth_strvec *ret,
                        struct berth_err *err);

@@ -116,7 +116,7 @@ static int parse_seconds(const struct berth_reading *reading,
 }
 
 /* Adds the option NAME with VALUE, which NODE has, to the rule that is read, or its
- * fault. */
+ * error. */
 static void add_option(const struct berth_reading *reading, enum berth_rule_kind kind,
                        const char *name, const char *value,
                        const struct berth_node *node)
@@ -124,7 +124,7 @@ static void add_option(const struct berth_reading *reading, enum berth_rule_kind
     struct berth_err err;
 
     if (berth_rules_add(reading->into, kind, name, value, node->line, &err) < 0)
-        berth_reading_add_fault(reading, node->line, "", &err);
+        berth_reading_add_error(reading, node->line, "", &err);
 }
 
 /* Is NODE a text with at least one letter? */
@@ -145,7 +145,7 @@ static void parse_option(const struct berth_reading *reading, enum berth_rule_ki
 
         berth_reading_mismatch(value, "values for an option", &err);
         berth_err_at(&err, "rule %zu: %s", site->rule_count, name);
-        berth_reading_add_fault(reading, value->line, "", &err);
+        berth_reading_add_error(reading, value->line, "", &err);
         return;
     }
     is_true = !value->quoted && strcasecmp(value->text, "true") == 0;
@@ -236,15 +236,15 @@ static void parse_rule(const struct berth_reading *reading,
 
     if (node->kind != BERTH_NODE_MAP) {
         berth_reading_mismatch(node, "a section of default, force and forbid", &err);
-        berth_reading_add_fault(reading, node->line, "rules", &err);
+        berth_reading_add_error(reading, node->line, "rules", &err);
         return;
     }
     for (size_t i = 0; i < node->count; i++)
         if (parse_rule_key(reading, &node->items[i], rule, &err) < 0)
-            berth_reading_add_fault(reading, node->items[i].line, "rules", &err);
+            berth_reading_add_error(reading, node->items[i].line, "rules", &err);
     if (!has_effect(node)) {
         berth_err_set(&err, "a rule without default, force or forbid; leave it out");
-        berth_reading_add_fault(reading, node->line, "rules", &err);
+        berth_reading_add_error(reading, node->line, "rules", &err);
     }
 }
 
@@ -321,16 +321,16 @@ static void note(const struct berth_reading *reading, const struct berth_key *ke
 }
 
 int berth_site_parse(const char *file, const char *bytes, size_t size,
-                     struct berth_site *ret, struct berth_strvec *faults,
+                     struct berth_site *ret, struct berth_strvec *errors,
                      struct berth_err *err)
 {
     BERTH_NODE struct berth_node root = {0};
     struct berth_site site = berth_site_default();
-    const struct berth_reading reading = {file, all, note, &site, faults};
+    const struct berth_reading reading = {file, all, note, &site, errors};
 
     site.file = strdup(file);
     berth_reading_read(&reading, bytes, size, &root);
-    if (!site.file || faults->failed || site.places.failed) {
+    if (!site.file || errors->failed || site.places.failed) {
         berth_site_fini(&site);
         return berth_err_oom(err);
     }

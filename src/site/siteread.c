@@ -38,8 +38,8 @@ static int place_profiles(const char *file, struct berth_site *site,
     return berth_err_oom_if(!site->profiles_dir, err);
 }
 
-int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
-                      struct berth_strvec *faults, struct berth_err *err)
+int berth_site_errors(const char *path, uid_t owner, struct berth_site *ret,
+                      struct berth_strvec *errors, struct berth_err *err)
 {
     const char *place = path ? path : berth_installed(BERTH_SITE_FILE);
     BERTH_BUF struct berth_buf buf = {0};
@@ -51,12 +51,12 @@ int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
     if (missing && !path)
         return place_profiles(place, ret, err);
     if (result < 0) {
-        berth_strvec_push(faults, why.text);
-        return berth_err_oom_if(faults->failed, err);
+        berth_strvec_push(errors, why.text);
+        return berth_err_oom_if(errors->failed, err);
     }
-    if (berth_site_parse(place, berth_buf_text(&buf), buf.used, ret, faults, err) < 0)
+    if (berth_site_parse(place, berth_buf_text(&buf), buf.used, ret, errors, err) < 0)
         return -1;
-    if (faults->failed)
+    if (errors->failed)
         return berth_err_oom(err);
     return place_profiles(place, ret, err);
 }
@@ -64,13 +64,13 @@ int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
 int berth_site_read(const char *path, uid_t owner, struct berth_site *ret,
                     struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec faults = {0};
+    BERTH_STRVEC struct berth_strvec errors = {0};
 
-    if (berth_site_faults(path, owner, ret, &faults, err) < 0)
+    if (berth_site_errors(path, owner, ret, &errors, err) < 0)
         return -1;
-    if (faults.count == 0)
+    if (errors.count == 0)
         return 0;
     berth_site_fini(ret);
     *ret = berth_site_default();
-    return berth_err_set(err, "%s", faults.items[0]);
+    return berth_err_set(err, "%s", errors.items[0]);
 }

@@ -15,20 +15,20 @@
  * nor others may write to them, except to directories with the sticky bit. OWNER is the
  * user who has installed berth (berth_site_owner()). */
 
-/* Read it into *RET, which the caller owns. Returns 0; or -1 with the first fault in
+/* Read it into *RET, which the caller owns. Returns 0; or -1 with the first error in
  * ERR, and the defaults in *RET. */
 int berth_site_read(const char *path, uid_t owner, struct berth_site *ret,
                     struct berth_err *err);
 
-/* The same, but append a sentence to FAULTS for each fault, of a rule, too. Returns 0,
+/* The same, but append a sentence to ERRORS for each error, of a rule, too. Returns 0,
  * or -1 when out of memory. */
-int berth_site_faults(const char *path, uid_t owner, struct berth_site *ret,
-                      struct berth_strvec *faults, struct berth_err *err);
+int berth_site_errors(const char *path, uid_t owner, struct berth_site *ret,
+                      struct berth_strvec *errors, struct berth_err *err);
 
 /* Read the SIZE bytes of such a file, FILE in messages, over the defaults: *RET has all
- * values without a fault. Returns as above. */
+ * values without an error. Returns as above. */
 int berth_site_parse(const char *file, const char *bytes, size_t size,
-                     struct berth_site *ret, struct berth_strvec *faults,
+                     struct berth_site *ret, struct berth_strvec *errors,
                      struct berth_err *err);
 
 /* The owner of the program or plugin that this function was loaded from; root if that

@@ -23,7 +23,7 @@ struct reading {
     const char *file;
     const char *bytes;
     size_t size;
-    struct berth_strvec *faults;
+    struct berth_strvec *errors;
 };
 
 static unsigned int line_of(const yaml_mark_t *mark)
@@ -160,7 +160,7 @@ static int append_once(const struct reading *reading, struct berth_node *map,
     berth_err_set(&twice, "%s: given twice, first on line %u; keep one", other->key,
                   other->line);
     at(reading, item->line, &twice);
-    berth_strvec_push(reading->faults, twice.text);
+    berth_strvec_push(reading->errors, twice.text);
     return 0;
 }
 
@@ -324,11 +324,11 @@ static int read_documents(struct reading *reading, struct berth_node *ret,
 }
 
 int berth_syntax_read(const char *file, const char *bytes, size_t size,
-                      struct berth_node *ret, struct berth_strvec *faults,
+                      struct berth_node *ret, struct berth_strvec *errors,
                       struct berth_err *err)
 {
     struct reading reading = {
-        .file = file, .bytes = bytes, .size = size, .faults = faults};
+        .file = file, .bytes = bytes, .size = size, .errors = errors};
     BERTH_NODE struct berth_node root = {.kind = BERTH_NODE_MAP, .line = 1};
 
     if (check_size(size, BERTH_SYNTAX_BYTES, "bytes", err) < 0)

@@ -27,12 +27,12 @@ struct berth_node {
 
 /* Reads the SIZE bytes of a file, FILE in messages: one document of YAML
  * in UTF-8 without anchors, aliases and tags. A file without a document is an empty
- * map. A key that is given twice is a fault in FAULTS, and the first one counts. On
+ * map. A key that is given twice is an error in ERRORS, and the first one counts. On
  * success the caller owns *RET (berth_node_fini). Returns 0, or -1 with a sentence in
  * ERR. All sentences start with `FILE:LINE: `, or with `FILE: ` for a file that is too
  * long. */
 int berth_syntax_read(const char *file, const char *bytes, size_t size,
-                      struct berth_node *ret, struct berth_strvec *faults,
+                      struct berth_node *ret, struct berth_strvec *errors,
                       struct berth_err *err);
 
 /* The item KEY of the map NODE, which owns it; NULL: there is none. */

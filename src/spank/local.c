@@ -65,8 +65,8 @@ static struct {
     struct berth_table known;         /* of an sbatch that started again */
     struct berth_table table;         /* the requests of the components read so far */
     struct berth_hetgroups hetgroups; /* the command line */
-    struct berth_err settings_fault;  /* a fault in plugstack.conf; text "": none */
-    struct berth_err option_fault;    /* the first wrong option; text "": none */
+    struct berth_err settings_error;  /* an error in plugstack.conf; text "": none */
+    struct berth_err option_error;    /* the first wrong option; text "": none */
     const char *file_without_notes;   /* of find_streams(), of a component with an
                                          image; NULL: there is none */
     bool is_named;                    /* sbatch has an image by an option */
@@ -85,12 +85,12 @@ static void refuse(struct berth_err *err)
     exit(EXIT_FAILURE);
 }
 
-/* Return the FAULT of an earlier callback; 0 if its text is "". */
-static int raise_fault(const struct berth_err *fault, struct berth_err *err)
+/* Return the ERROR of an earlier callback; 0 if its text is "". */
+static int raise_error(const struct berth_err *error, struct berth_err *err)
 {
-    if (!*fault->text)
+    if (!*error->text)
         return 0;
-    *err = *fault;
+    *err = *error;
     return -1;
 }
 
@@ -110,23 +110,23 @@ static struct berth_request *origin(enum berth_option_id id, const char *value)
     return &state.script;
 }
 
-/* The callback of each option. A fault waits for the end of the component, because
+/* The callback of each option. An error waits for the end of the component, because
  * Slurm would add lines to it here (see refuse()). */
 static int read_option(int id, const char *value, int remote)
 {
-    struct berth_err *fault = &state.option_fault;
+    struct berth_err *error = &state.option_error;
     BERTH_FREE char *directory = NULL;
 
-    if (remote || *fault->text)
+    if (remote || *error->text)
         return 0;
     if (id >= BERTH_OPTION_COUNT) {
-        berth_pyxis_check(&berth_options[id], fault);
+        berth_pyxis_check(&berth_options[id], error);
         return 0;
     }
     directory = getcwd(NULL, 0);
     if (berth_request_parse(origin((enum berth_option_id)id, value),
-                            (enum berth_option_id)id, value, directory, fault) < 0)
-        berth_err_at(fault, "--%s", berth_options[id].name);
+                            (enum berth_option_id)id, value, directory, error) < 0)
+        berth_err_at(error, "--%s", berth_options[id].name);
     return 0;
 }
 
@@ -160,7 +160,7 @@ static void read_job_environment(void)
     BERTH_FREE char *directory = getcwd(NULL, 0);
 
     unsetenv(BERTH_JOB_VARIABLE);
-    berth_defaults_parse(environ, &nothing, directory, &state.job, &state.option_fault);
+    berth_defaults_parse(environ, &nothing, directory, &state.job, &state.option_error);
     for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
         char name[BERTH_DEFAULTS_NAME];
 
@@ -180,7 +180,7 @@ static const char *outer_image(void)
  * files are the user's, the defaults hold; the nodes apply the site's policy anyway. */
 static int read_site(struct berth_err *err)
 {
-    if (raise_fault(&state.settings_fault, err) < 0)
+    if (raise_error(&state.settings_error, err) < 0)
         return -1;
     if (state.site_is_read)
         return 0;
@@ -213,7 +213,7 @@ static struct berth_typed typed(const struct berth_request *request)
 }
 
 /* srun reads this variable, while it reads its options, as the default of
- * --kill-on-bad-exit. end_step() unsets it, so that tasks do not get it. A fault of
+ * --kill-on-bad-exit. end_step() unsets it, so that tasks do not get it. An error of
  * berth.yaml is reported when the component ends. */
 static void set_kill_on_bad_exit(void)
 {
@@ -240,7 +240,7 @@ static void warn_misnamed(void)
 
 int berth_local_init(spank_t sp, int count, char **words)
 {
-    berth_settings_read(count, words, &state.settings, &state.settings_fault);
+    berth_settings_read(count, words, &state.settings, &state.settings_error);
     berth_mpiworld_init();
     berth_variable_unset_all(NULL);
     unsetenv(BERTH_BUNDLE_HOST); /* of an outer step */
@@ -248,7 +248,7 @@ int berth_local_init(spank_t sp, int count, char **words)
         berth_hetjob_forget();
     read_command_line();
     if (is_sbatch())
-        berth_resubmit_init(&state.known, &state.option_fault);
+        berth_resubmit_init(&state.known, &state.option_error);
     berth_container_init();
     if (state.known.count == 0) /* else the first start of this sbatch has warned */
         warn_misnamed();
@@ -407,7 +407,7 @@ static int merge_step(int group, struct berth_request *ret, struct berth_err *er
     BERTH_REQUEST struct berth_request job = {0};
     BERTH_REQUEST struct berth_request asked = {0};
 
-    if (raise_fault(&state.option_fault, err) < 0 || check_script(err) < 0)
+    if (raise_error(&state.option_error, err) < 0 || check_script(err) < 0)
         return -1;
     if (berth_defaults_job(getenv(BERTH_JOB_VARIABLE), group, &job, err) < 0 ||
         read_environment(&asked, err) < 0)
@@ -783,7 +783,7 @@ static int read_job_component(struct berth_request *ret, struct berth_err *err)
     if (at < state.known.count)
         return berth_request_merge(ret, &state.known.rows[at].request, err);
 
-    if (raise_fault(&state.option_fault, err) < 0 || check_script(err) < 0)
+    if (raise_error(&state.option_error, err) < 0 || check_script(err) < 0)
         return -1;
     if (berth_request_merge(ret, &state.script, err) < 0 ||
         berth_request_merge(ret, &state.job, err) < 0 ||

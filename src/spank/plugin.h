@@ -4,7 +4,7 @@
 #include <slurm/spank.h>
 
 /* The plugin in srun, sbatch and salloc, which run as the user, before Slurm allocates
- * anything. A fault ends the command with one line and exit status 1. Each function
+ * anything. An error ends the command with one line and exit status 1. Each function
  * returns 0; berth_local_init() returns -1 if Slurm refuses an option. */
 
 /* In slurm_spank_init(): register the options, and unset the variables of an outer
@@ -24,7 +24,7 @@ int berth_local_job(spank_t sp);
  * berth-task into a --multi-prog configuration, too. */
 int berth_local_launch(spank_t sp);
 
-/* The plugin in slurmstepd. Only berth_remote_task() reports faults: if an earlier
+/* The plugin in slurmstepd. Only berth_remote_task() reports errors: if an earlier
  * callback fails, Slurm drains the node or ignores the failure, which differs by
  * release. Each function returns 0. */
 
@@ -53,6 +53,6 @@ int berth_remote_forked(spank_t sp);
 int berth_remote_task_exit(spank_t sp);
 
 /* In slurm_spank_task_init(), as the user, in the process that becomes the task: write
- * the order, and put berth-task before the command. On a fault, print a sentence
+ * the order, and put berth-task before the command. On an error, print a sentence
  * and end this process with status 1, also if plugstack.conf says `optional`. */
 int berth_remote_task(spank_t sp);

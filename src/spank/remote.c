@@ -2,7 +2,7 @@
 /* In slurmstepd: writes the order for a task from the table that srun published, and
  * puts berth-task in front of the command. task_init does nearly all of it: there the
  * process runs as the user, its standard error and its exit status are those of the
- * task, and a fault does not drain the node. */
+ * task, and an error does not drain the node. */
 
 #include "spank/plugin.h"
 
@@ -52,9 +52,10 @@ static struct {
     struct berth_where where; /* the component; found once, because that reads all
                                  descriptors of slurmstepd */
     struct berth_site site;
-    struct berth_err fault; /* a fault in plugstack.conf or berth.yaml; text "": none */
-    int report;             /* descriptor of ipc/report.h for this task, one of reports;
-                               -1: none */
+    struct berth_err
+        error;  /* an error in plugstack.conf or berth.yaml; text "": none */
+    int report; /* descriptor of ipc/report.h for this task, one of reports;
+                   -1: none */
     int reports[BERTH_CONTAINERS_MAX + 1]; /* one for each container, and one for the
                                               tasks on the host after them */
     unsigned int containers;               /* of the step */
@@ -80,7 +81,7 @@ static int ignore_option(int id, const char *value, int remote)
 
 int berth_remote_init(spank_t sp, int count, char **words)
 {
-    berth_settings_read(count, words, &shared.settings, &shared.fault);
+    berth_settings_read(count, words, &shared.settings, &shared.error);
     berth_options_register(sp, shared.settings.option_prefix, NULL, ignore_option);
     return 0;
 }
@@ -95,13 +96,13 @@ static bool is_ours(spank_t sp)
            step < 0xfffffff0 && berth_variable_is_set(sp, BERTH_STEP_VARIABLE);
 }
 
-/* Keep a fault for the tasks in images; tasks on the host do not need berth.yaml. */
+/* Keep an error for the tasks in images; tasks on the host do not need berth.yaml. */
 static void read_site(void)
 {
     shared.site = berth_site_default();
-    if (!*shared.fault.text)
+    if (!*shared.error.text)
         berth_site_read(shared.settings.config, berth_site_owner(), &shared.site,
-                        &shared.fault);
+                        &shared.error);
 }
 
 /* A number, so that root does not parse a longer text of the user's. */
@@ -463,8 +464,8 @@ static int restore_environment(spank_t sp, const struct berth_row *row,
 {
     if (!berth_request_has_container(&row->request))
         return 0;
-    if (*shared.fault.text) {
-        *err = shared.fault;
+    if (*shared.error.text) {
+        *err = shared.error;
         return -1;
     }
     berth_restore_remove_outer(sp);
@@ -629,8 +630,8 @@ static int order_task(spank_t sp, const struct berth_taskfacts *part,
     return give_order(sp, part, &order, err);
 }
 
-/* Choose the descriptor by which one task of a container, or of the host, reports a
- * fault: lines of a --multi-prog file may fail for different reasons. */
+/* Choose the descriptor by which one task of a container, or of the host, reports an
+ * error: lines of a --multi-prog file may fail for different reasons. */
 static void choose_report(const struct berth_taskfacts *part)
 {
     int container = part->row->container;
@@ -724,7 +725,7 @@ static void prepare_script(spank_t sp)
     const struct berth_settings *settings = &shared.settings;
     struct berth_err err;
 
-    if (*shared.fault.text)
+    if (*shared.error.text)
         settings = NULL;
     if (berth_batch_task(sp, settings, &err) == 0)
         return;

@@ -293,7 +293,7 @@ TEST_ROWS(a_site_names_what_there_is, named)
     terms.profiles = strdup(directory);
     say(&terms.order, "mpi.order", named[_i].order);
     say(&terms.modes, "mpi.default", named[_i].modes);
-    ck_assert_int_eq(berth_profiles_faults(&terms, getuid(), &set, &faults, &err), 0);
+    ck_assert_int_eq(berth_profiles_errors(&terms, getuid(), &set, &faults, &err), 0);
     lines = unit_lines(&faults);
     ck_assert_str_eq(lines, named[_i].faults);
     unit_remove(directory);
@@ -309,7 +309,7 @@ TEST(a_wrong_profile_is_told_alone)
     unit_file(directory, "a.yaml", 0644, "name: own\n");
     say(&terms.order, "mpi.order", own);
     say(&terms.modes, "mpi.default", own);
-    ck_assert_int_eq(berth_profiles_faults(&terms, getuid(), &set, &faults, &err), 0);
+    ck_assert_int_eq(berth_profiles_errors(&terms, getuid(), &set, &faults, &err), 0);
     ck_assert_uint_eq(faults.count, 1);
     ck_assert_ptr_nonnull(strstr(faults.items[0], "a.yaml:1: family: not there"));
     unit_remove(directory);

@@ -225,7 +225,7 @@ TEST(all_faults_of_a_file_are_listed)
     chmod("two", 0644);
     berth_buf_puts(&path, unit_dir);
     berth_buf_puts(&path, "/two");
-    ck_assert_int_eq(berth_site_faults(path.text, geteuid(), &site, &faults, &err), 0);
+    ck_assert_int_eq(berth_site_errors(path.text, geteuid(), &site, &faults, &err), 0);
     ck_assert_uint_eq(faults.count, 2);
 }
 
