@@ -138,7 +138,7 @@ static int meet(struct berth_err *err)
     struct berth_taskclient task = {.is_step = self.is_step,
                                     .rank = berth_slurmtask_rank(),
                                     .limit = self.site.runtime.start_timeout,
-                                    .forbidden = berth_site_why_apart(&self.site),
+                                    .forbidden = berth_site_why_separate(&self.site),
                                     .node = berth_slurmtask_node()};
 
     if (make_key(&task.key, err) < 0)
@@ -168,7 +168,7 @@ static void list_variables(const struct berth_request *request,
                            struct berth_strvec *ret)
 {
     if (is_rank_of_mpirun(request))
-        berth_launch_apart(environ, ret);
+        berth_launch_separate(environ, ret);
     berth_strvec_append(ret, &request->env);
 }
 
@@ -225,7 +225,7 @@ static void fill_order(const struct berth_request *request,
     order->script = (char *)self.script;
     order->terms = *terms;
     order->runtime = self.site.runtime.path;
-    order->container.has_spaces = berth_request_is_apart(request, environ);
+    order->container.has_spaces = berth_request_is_separate(request, environ);
     adapt_mpi(order);
 }
 

@@ -132,7 +132,7 @@ int berth_overlay_use(const char *path, struct berth_err *err)
     fd = openat(dir, USE, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0)
         return berth_err_file(err, path, "written");
-    /* some file systems have no locks: there the containers are not told apart */
+    /* some file systems have no locks: there the containers are not distinguished */
     while (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
         if (berth_clock() >= end) {
             close(fd);

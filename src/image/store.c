@@ -206,7 +206,7 @@ static void free_place(struct place *place)
 #define PLACE __attribute__((cleanup(free_place)))
 
 /* Fill RET for NAME, that of a URI. The file has the name without a version, cut if it
- * is too long: the digest tells images apart. */
+ * is too long: the digest distinguishes images. */
 static int find_place(const char *directory, const char *name, const char *digest,
                       const char *machine, struct place *ret, struct berth_err *err)
 {

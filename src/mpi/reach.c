@@ -14,7 +14,7 @@ static int refuse(const struct berth_mpi_reach *reach, const char *what,
         err,
         "%s gives each of the %u tasks of this node %s of its own, so that %s "
         "cannot connect them; remove the flag",
-        flags, reach->apart, what, whose);
+        flags, reach->separate, what, whose);
     return berth_err_mark(err, BERTH_ERR_OPTION);
 }
 
@@ -30,7 +30,7 @@ int berth_mpi_check_reach(const struct berth_mpi_reach *reach, unsigned int mana
                              "reaches neither Slurm nor another node; leave out --net "
                              "and --network",
                              whose);
-    if (reach->apart <= 1)
+    if (reach->separate <= 1)
         return 0;
     if (reach->pid)
         return refuse(reach, "process numbers", "--pid (or --containall)", whose, err);

@@ -8,14 +8,14 @@
 /* The means by which tasks reach each other, and which of them each container has for
  * itself. */
 struct berth_mpi_reach {
-    unsigned int apart; /* number of tasks of the node, if each has its own container;
-                           0: they share one */
-    unsigned int nodes; /* of the step */
-    bool het_step;      /* several components in one allocation, which Slurm's pmi2 does
-                           not serve */
-    bool pid;           /* process numbers */
-    bool ipc;           /* System V IPC */
-    bool shm;           /* /dev/shm */
+    unsigned int separate; /* number of tasks of the node, if each has its own
+                           container; 0: they share one */
+    unsigned int nodes;    /* of the step */
+    bool het_step; /* several components in one allocation, which Slurm's pmi2 does
+                      not serve */
+    bool pid;      /* process numbers */
+    bool ipc;      /* System V IPC */
+    bool shm;      /* /dev/shm */
     bool network;
 };
 

@@ -337,8 +337,8 @@ static void put_container(const struct berth_explain *explain, struct berth_json
     const char *why_step = berth_explain_why_step(explain);
     BERTH_STRVEC struct berth_strvec parts = {0};
 
-    if (explain->apart)
-        berth_strvec_pushf(&parts, "one for each task: %s", explain->apart);
+    if (explain->separate)
+        berth_strvec_pushf(&parts, "one for each task: %s", explain->separate);
     else if (explain->launch->order->step.tasks)
         berth_strvec_push(&parts, "one on each node, which its tasks join");
     else

@@ -28,8 +28,8 @@ struct berth_explain {
     const struct berth_launch *launch; /* of the task; without a container only its
                                           order, node and command count */
     const struct berth_binding *binding;
-    const char *rank;  /* in the step, of the task that writes it; NULL: not known */
-    const char *apart; /* why each task has its own container; NULL: the tasks
+    const char *rank;     /* in the step, of the task that writes it; NULL: not known */
+    const char *separate; /* why each task has its own container; NULL: the tasks
                           of a node share one */
     struct berth_err no_server; /* why the job cannot keep the container, though its
                                    order allows it; "": it can */

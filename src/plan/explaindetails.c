@@ -82,8 +82,8 @@ static void put_gpu(const struct berth_launch *launch, struct berth_json *out)
 static void put_container(const struct berth_explain *explain, struct berth_json *out)
 {
     berth_json_object(out, "container");
-    berth_json_bool(out, "shared|shared by the tasks of a node", !explain->apart);
-    berth_json_string(out, "because|not shared by tasks, because", explain->apart);
+    berth_json_bool(out, "shared|shared by the tasks of a node", !explain->separate);
+    berth_json_string(out, "because|not shared by tasks, because", explain->separate);
     berth_json_string(out, "lifetime|lifetime", berth_explain_lifetime(explain));
     berth_json_string(out, "lifetime_from|set by",
                       berth_explain_source(explain, BERTH_OPTION_LIFETIME));

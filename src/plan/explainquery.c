@@ -33,7 +33,7 @@ const char *berth_explain_source(const struct berth_explain *explain,
 
 const char *berth_explain_why_step(const struct berth_explain *explain)
 {
-    const char *why = berth_order_why_step(explain->launch->order, explain->apart);
+    const char *why = berth_order_why_step(explain->launch->order, explain->separate);
 
     if (why)
         return why;
@@ -54,7 +54,7 @@ static bool is_out_of_reach(const struct berth_explain *explain)
 {
     const struct berth_strvec *facts = &explain->binding->facts;
 
-    return explain->apart && !berth_strvec_pair(facts, BERTH_FINDING_PROGRAM);
+    return explain->separate && !berth_strvec_pair(facts, BERTH_FINDING_PROGRAM);
 }
 
 void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *ret)

@@ -294,7 +294,7 @@ void berth_launch_env(const struct berth_request *request,
     }
 }
 
-void berth_launch_apart(char *const *environment, struct berth_strvec *set)
+void berth_launch_separate(char *const *environment, struct berth_strvec *set)
 {
     static const struct {
         const char *name;

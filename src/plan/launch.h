@@ -93,7 +93,7 @@ void berth_launch_made_by(const struct berth_request *request, struct berth_buf 
  * their own user namespace, and so cannot read each other's memory; except variables
  * that are in ENVIRONMENT, the task's. (openucx issues 4224 and 8958, pull request
  * 9213; Open MPI issue 4948, pull requests 6997 and 6998.) */
-void berth_launch_apart(char *const *environment, struct berth_strvec *set);
+void berth_launch_separate(char *const *environment, struct berth_strvec *set);
 
 /* Append to RET the directories of the host that Slurm's process manager shares with
  * the tasks, if REQUEST has a mode of --mpi-bind. A container has them at the same

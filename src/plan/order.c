@@ -163,13 +163,13 @@ bool berth_order_het_step(const struct berth_order_step *step, char *const *task
     return step->is_several && !berth_environ_value(task, "SLURM_HET_SIZE");
 }
 
-const char *berth_order_why_step(const struct berth_order *order, const char *apart)
+const char *berth_order_why_step(const struct berth_order *order, const char *separate)
 {
     if (!berth_request_has_job_lifetime(&order->request))
         return NULL;
     if (!order->job)
         return "this is not a step of srun";
-    if (apart)
+    if (separate)
         return "each task has a container of its own";
     /* a container with a name is a container of the job in any case */
     if (order->container.others && !order->request.container_name)

@@ -52,7 +52,7 @@ struct berth_order_container {
     unsigned int all; /* the number of these ranks; 0: that of the step */
     unsigned int hosts; /* the number of tasks on this node outside of containers */
     bool has_spaces;    /* a container on this node has namespaces of its own, or is
-                           closed (berth_request_is_apart()) */
+                           closed (berth_request_is_separate()) */
 };
 
 /* Facts about the container for berth-mpi only. */
@@ -108,9 +108,9 @@ struct berth_order {
 bool berth_order_het_step(const struct berth_order_step *step, char *const *task);
 
 /* Why the container ends with its step although the request asks for the lifetime of
- * the job; NULL: it does not, or the request does not ask for that. APART is the reason
- * why each task has its own container; NULL: the tasks share one. */
-const char *berth_order_why_step(const struct berth_order *order, const char *apart);
+ * the job; NULL: it does not, or the request does not ask for that. SEPARATE is the
+ * reason why each task has its own container; NULL: the tasks share one. */
+const char *berth_order_why_step(const struct berth_order *order, const char *separate);
 
 /* Which commands of Slurm the container has: a word of the site's key `inside`. NULL:
  * none, and *RET_WHY (unless RET_WHY is NULL) is the reason. */

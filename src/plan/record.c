@@ -133,8 +133,8 @@ int berth_record_write(const struct berth_record *record, struct berth_buf *line
     }
     put_mpi(&json, record);
     if (is_start) {
-        berth_json_bool(&json, "shared", !record->apart);
-        berth_json_string(&json, "apart", record->apart);
+        berth_json_bool(&json, "shared", !record->separate);
+        berth_json_string(&json, "apart", record->separate);
     }
     berth_json_string(&json, "berth", BERTH_VERSION);
     berth_json_end(&json);

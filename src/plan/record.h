@@ -32,8 +32,9 @@ struct berth_record {
     const struct berth_strvec *image; /* name, value, ... (berth_image_describe()) */
     const char *runtime;
     const char *runtime_version;
-    const char *note;  /* whose MPI runs, and why */
-    const char *apart; /* why each task has its own container; NULL: tasks share one */
+    const char *note; /* whose MPI runs, and why */
+    const char
+        *separate; /* why each task has its own container; NULL: tasks share one */
     const struct berth_record_witnessed *witnessed; /* NULL: the line of the start */
 };
 

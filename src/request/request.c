@@ -336,8 +336,8 @@ bool berth_request_is_closed(const struct berth_request *request,
     return has_flag(request, "cC", names);
 }
 
-bool berth_request_is_apart(const struct berth_request *request,
-                            char *const *environment)
+bool berth_request_is_separate(const struct berth_request *request,
+                               char *const *environment)
 {
     return berth_request_has_namespaces(request) ||
            berth_request_is_closed(request, environment);

@@ -220,8 +220,8 @@ bool berth_request_is_closed(const struct berth_request *request,
 /* Can the container share no user namespace with others of the node, for one of these
  * reasons? A closed one must not: programs in one user namespace may trace each other,
  * and see what the others see of the host. */
-bool berth_request_is_apart(const struct berth_request *request,
-                            char *const *environment);
+bool berth_request_is_separate(const struct berth_request *request,
+                               char *const *environment);
 
 /* Do the same flags, or variables of the runtime in ENVIRONMENT (ended by NULL), leave
  * /dev out of the container (--no-mount dev)? */

@@ -160,7 +160,7 @@ static int run_alone(struct berth_task *task, struct berth_err *err)
     BERTH_STRVEC struct berth_strvec set = {0};
 
     if (may_use_mpi(order)) /* which cannot read the memory of others on this node */
-        berth_launch_apart(task->launch.environment, &set);
+        berth_launch_separate(task->launch.environment, &set);
     list_environment(task, &set);
     if (berth_prepare(task, err) < 0 ||
         berth_launch_own_argv(&task->launch, &argv, err) < 0 ||
@@ -258,7 +258,7 @@ static int run_on_host(const struct berth_task *task, struct berth_err *err)
         if (given[i] >= 0)
             fcntl(given[i], F_SETFD, FD_CLOEXEC);
     if (order->container.others > 0 && !berth_request_mpi_declined(&order->request))
-        berth_launch_apart(task->launch.environment, &set);
+        berth_launch_separate(task->launch.environment, &set);
     if (berth_task_set(&set, err) < 0)
         return -1;
     return berth_become_on_host(task->launch.command, err);

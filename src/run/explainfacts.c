@@ -65,7 +65,7 @@ static int add_variables(const struct berth_launch *launch, struct berth_plan *p
 
 static int list_words(struct berth_explain *explain, struct berth_err *err)
 {
-    if (explain->apart)
+    if (explain->separate)
         return berth_launch_own_argv(explain->launch, &explain->words, err);
     return berth_launch_holder_argv(explain->launch, "berth-init", -1, -1, -1,
                                     &explain->words, err);
@@ -124,7 +124,7 @@ static void list_pytorch(struct berth_explain *explain)
 
     /* the runtime starts the command of such a task: berth does not see the image's
      * variables */
-    if (explain->apart)
+    if (explain->separate)
         return;
     list_changed(&explain->binding->changes, &changed);
     explain->plan.failed |= changed.failed;
@@ -139,7 +139,7 @@ static int list_environment(struct berth_explain *explain, struct berth_err *err
                              "without Slurm (--mpi-bind=local)";
     struct berth_plan *plan = &explain->plan;
     BERTH_STRVEC struct berth_strvec hidden = {0};
-    BERTH_STRVEC struct berth_strvec apart = {0};
+    BERTH_STRVEC struct berth_strvec variables = {0};
 
     if (berth_request_mpi_is(launch->request, BERTH_MODE_LAUNCH))
         why_hidden = "the mpirun sees the job, and not the step of one task "
@@ -153,9 +153,9 @@ static int list_environment(struct berth_explain *explain, struct berth_err *err
                    "the image's environment, as the runtime sets it");
     berth_plan_set(plan, &explain->binding->set, BERTH_FROM_MPI,
                    "the MPI that runs needs it (--mpi-bind)");
-    if (explain->apart && !berth_request_mpi_is(launch->request, BERTH_MODE_OFF))
-        berth_launch_apart(launch->environment, &apart);
-    berth_plan_set(plan, &apart, BERTH_FROM_BERTH,
+    if (explain->separate && !berth_request_mpi_is(launch->request, BERTH_MODE_OFF))
+        berth_launch_separate(launch->environment, &variables);
+    berth_plan_set(plan, &variables, BERTH_FROM_BERTH,
                    "a task in a container of its own cannot read the memory of others");
     list_pytorch(explain);
     berth_launch_variables(launch->request, &launch->order->terms, launch->environment,
@@ -210,7 +210,7 @@ static int collect(struct berth_explain *explain, struct berth_err *err)
     return list_environment(explain, err);
 }
 
-int berth_explainfacts_collect(struct berth_task *task, const char *apart,
+int berth_explainfacts_collect(struct berth_task *task, const char *separate,
                                struct berth_explain *ret, struct berth_err *err)
 {
     const bool has_container = berth_request_has_container(&task->order.request);
@@ -222,7 +222,7 @@ int berth_explainfacts_collect(struct berth_task *task, const char *apart,
     *ret = (struct berth_explain){.launch = &task->launch,
                                   .binding = &task->binding,
                                   .rank = berth_environ_value(environ, "SLURM_PROCID"),
-                                  .apart = apart};
+                                  .separate = separate};
     if (!has_container)
         return 0;
     return collect(ret, err);

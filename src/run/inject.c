@@ -316,7 +316,7 @@ int berth_inject_separate(const struct berth_launch *launch, pid_t holder,
     const struct berth_request *request = launch->request;
     const char *nodes =
         berth_environ_value(launch->environment, "SLURM_STEP_NUM_NODES");
-    struct berth_mpi_reach reach = {.apart = launch->order->container.tasks,
+    struct berth_mpi_reach reach = {.separate = launch->order->container.tasks,
                                     .nodes = 1,
                                     .shm = launch->order->is_closed};
     struct berth_err because, note;

@@ -297,7 +297,7 @@ static int append_record(const struct berth_task *task, const char *why,
                                   .runtime = task->launch.runtime,
                                   .runtime_version = version,
                                   .note = task->binding.note,
-                                  .apart = why};
+                                  .separate = why};
 
     if (berth_image_describe(task->order.request.image, &image, err) < 0)
         return -1;

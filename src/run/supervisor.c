@@ -123,7 +123,7 @@ static int inject(struct supervisor *supervisor, struct berth_err *err)
     if (needs_forecast(supervisor))
         binding->warning = berth_singletons_forecast(inject);
     if (*supervisor->no_cma.text && !berth_request_mpi_declined(launch->request))
-        berth_launch_apart(launch->environment, &binding->set);
+        berth_launch_separate(launch->environment, &binding->set);
     berth_hostcommand_list(&supervisor->hostcommand, inject->holder.pid,
                            inject->environment, &binding->set);
     return 0;

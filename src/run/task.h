@@ -42,10 +42,10 @@ int berth_task_check_launch(const struct berth_task *task, const char *why,
 int berth_prepare(struct berth_task *task, struct berth_err *err);
 
 /* Collect in *RET, which borrows TASK, what is known of it on the host, to explain
- * its component. APART: why each task has a container of its own; NULL: tasks share
+ * its component. SEPARATE: why each task has a container of its own; NULL: tasks share
  * one. Runs the runtime for its version, so the process must be on the host. Returns 0,
  * or -1 with a sentence in ERR. */
-int berth_explainfacts_collect(struct berth_task *task, const char *apart,
+int berth_explainfacts_collect(struct berth_task *task, const char *separate,
                                struct berth_explain *ret, struct berth_err *err);
 
 /* Add what only a process that has joined the container sees: where its directories are

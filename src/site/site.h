@@ -126,7 +126,7 @@ berth_site_capture(const struct berth_site *site)
 
 /* Why each task has its own container, by the settings of SITE; NULL: SITE does not
  * demand that. */
-static inline const char *berth_site_why_apart(const struct berth_site *site)
+static inline const char *berth_site_why_separate(const struct berth_site *site)
 {
     return site->runtime.share == BERTH_SHARE_NO ? "the site says share: no" : NULL;
 }

@@ -145,7 +145,7 @@ int berth_remote_step(spank_t sp)
     if (shared.rendezvous.page)
         berth_rendezvous_configure(&shared.rendezvous,
                                    shared.site.runtime.start_timeout,
-                                   berth_site_why_apart(&shared.site));
+                                   berth_site_why_separate(&shared.site));
     return 0;
 }
 

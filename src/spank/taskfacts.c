@@ -172,7 +172,7 @@ static struct berth_order_container count_container(spank_t sp,
         number = row->container; /* -1: on the host */
         if (number < 0)
             container.hosts++;
-        else if (berth_request_is_apart(&row->request, no_variables))
+        else if (berth_request_is_separate(&row->request, no_variables))
             container.has_spaces = true;
 
         if (number == ours) {

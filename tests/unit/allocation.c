@@ -414,7 +414,7 @@ static int start_runtime(struct berth_buf *ret, struct berth_err *err)
         berth_launch_binds(&launch, environment, &set, err) < 0)
         return -1;
     berth_launch_env(launch.request, &order.terms, environment, &set);
-    berth_launch_apart(environment, &set);
+    berth_launch_separate(environment, &set);
     berth_launch_manager_places(launch.request, environment, &set);
     if (argv.failed || set.failed)
         return berth_err_oom(err);

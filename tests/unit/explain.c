@@ -153,7 +153,7 @@ static const struct {
     const char *request;
     bool is_full;
     bool is_several;
-    const char *apart;
+    const char *separate;
 } accounts[] = {
     {"explain-full.txt",
      "image=/a.sif&uri=docker://r/a&lifetime=job&mpi-bind=auto&explain=all&site="
@@ -210,8 +210,8 @@ TEST_ROWS(an_account_is_the_golden_text, accounts)
     if (accounts[_i].is_several)
         fixture.order.step =
             (struct berth_order_step){.component = 12, .is_several = true, .tasks = 1};
-    if (accounts[_i].apart)
-        fixture.explain.apart = accounts[_i].apart;
+    if (accounts[_i].separate)
+        fixture.explain.separate = accounts[_i].separate;
     assert_golden(&fixture.explain, accounts[_i].golden);
     teardown(&fixture);
 }
@@ -249,7 +249,7 @@ TEST(what_could_not_be_looked_at_is_not_denied)
     struct fixture fixture;
 
     setup(&fixture, "image=/a&mpi-bind=auto");
-    fixture.explain.apart = "the runtime is installed setuid";
+    fixture.explain.separate = "the runtime is installed setuid";
     berth_explain_mpi(&fixture.explain, &text);
     ck_assert_str_eq(text.text, "the image's own MPI runs (hybrid): berth can neither "
                                 "mount into nor inspect a container of this kind");

@@ -18,7 +18,7 @@
 
 TEST(nothing_of_ours_is_another)
 {
-    struct berth_mpi_reach reach = {.apart = 2, .nodes = 3};
+    struct berth_mpi_reach reach = {.separate = 2, .nodes = 3};
 
     ck_assert(!berth_namespaces_differ(getpid(), "user"));
     ck_assert(berth_namespaces_shared(getpid(), getpid(), "mnt"));
@@ -26,7 +26,7 @@ TEST(nothing_of_ours_is_another)
     ck_assert(!berth_namespaces_shared(-1, getpid(), "mnt"));
     berth_namespaces_find_reach(getpid(), &reach);
     ck_assert(!reach.pid && !reach.ipc && !reach.shm && !reach.network);
-    ck_assert_int_eq(reach.apart, 2);
+    ck_assert_int_eq(reach.separate, 2);
     ck_assert_int_eq(reach.nodes, 3);
 }
 

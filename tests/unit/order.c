@@ -92,7 +92,7 @@ TEST(what_is_not_ordered_is_not_there)
 
 static const struct {
     const char *order;
-    const char *apart;
+    const char *separate;
     const char *why; /* NULL: it has the lifetime of its job, or need not */
 } ends[] = {
     {"1;request:image=/a;task:job=1;.", "x", NULL},
@@ -111,7 +111,7 @@ TEST_ROWS(a_container_may_not_outlive_its_step, ends)
     struct berth_err err = {0};
 
     ck_assert_int_eq(berth_order_get(ends[_i].order, &order, &err), 0);
-    ck_assert_pstr_eq(berth_order_why_step(&order, ends[_i].apart), ends[_i].why);
+    ck_assert_pstr_eq(berth_order_why_step(&order, ends[_i].separate), ends[_i].why);
 }
 
 static const struct {

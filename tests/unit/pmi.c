@@ -165,17 +165,17 @@ static const struct {
 } places[] = {
     {{.nodes = 2}, BERTH_PMI_SIMPLE, NULL},
     {{.nodes = 2, .pid = true, .ipc = true, .shm = true}, BERTH_PMI_SIMPLE, NULL},
-    {{.apart = 1, .nodes = 2, .pid = true, .ipc = true}, BERTH_PMI_SIMPLE, NULL},
-    {{.apart = 2, .nodes = 1}, BERTH_PMI_PMIX, NULL},
-    {{.apart = 2, .nodes = 1, .pid = true, .ipc = true},
+    {{.separate = 1, .nodes = 2, .pid = true, .ipc = true}, BERTH_PMI_SIMPLE, NULL},
+    {{.separate = 2, .nodes = 1}, BERTH_PMI_PMIX, NULL},
+    {{.separate = 2, .nodes = 1, .pid = true, .ipc = true},
      BERTH_PMI_SIMPLE,
      "--pid (or --containall) gives each of the 2 tasks of this node process numbers "
      "of its own, so that the host's MPI cannot connect them; remove the flag"},
-    {{.apart = 2, .nodes = 1, .ipc = true},
+    {{.separate = 2, .nodes = 1, .ipc = true},
      BERTH_PMI_SIMPLE,
      "--ipc (or --containall) gives each of the 2 tasks of this node System V IPC of "
      "its own, so that the host's MPI cannot connect them; remove the flag"},
-    {{.apart = 2, .nodes = 1, .shm = true},
+    {{.separate = 2, .nodes = 1, .shm = true},
      BERTH_PMI_PMIX,
      "--contain gives each of the 2 tasks of this node a /dev/shm of its own, so "
      "that the host's MPI cannot connect them; remove the flag"},

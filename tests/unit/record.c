@@ -85,8 +85,10 @@ TEST(what_is_not_known_is_null)
         .request = {.image = (char *)"/a", .uri = (char *)"docker://a"}};
     struct berth_strvec image = {0};
     BERTH_BUF struct berth_buf line = {0};
-    struct berth_record record = {
-        .order = &order, .image = &image, .user = "bob", .apart = "the site says so"};
+    struct berth_record record = {.order = &order,
+                                  .image = &image,
+                                  .user = "bob",
+                                  .separate = "the site says so"};
     struct berth_err err;
 
     ck_assert_int_eq(berth_record_write(&record, &line, &err), 0);

@@ -506,7 +506,7 @@ TEST_ROWS(flags_in_any_spelling_close_a_container, flags)
         berth_request_parse(&request, id_of(ARGS), flags[_i].args, NULL, &err);
     ck_assert_int_eq(berth_request_is_closed(&request, environment), flags[_i].closed);
     ck_assert_int_eq(berth_request_has_namespaces(&request), flags[_i].spaces);
-    ck_assert_int_eq(berth_request_is_apart(&request, environment),
+    ck_assert_int_eq(berth_request_is_separate(&request, environment),
                      flags[_i].closed || flags[_i].spaces);
 }
 
