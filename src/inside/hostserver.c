@@ -382,7 +382,7 @@ static int run(void *data)
     struct berth_err err;
 
     /* until the program has shown the token, this process may have a socket of any
-     * program in an image, which could stand for a process of the host with it; nobody
+     * program in an image, which could pass as a process of the host with it; nobody
      * believes a process that is not dumpable (ipc/peer.h) */
     prctl(PR_SET_DUMPABLE, 0);
     if (receive_question(command) < 0)

@@ -18,7 +18,7 @@ struct berth_binding {
                                     it, the option that asks for it, ... */
     struct berth_strvec facts;   /* name, text, ... (BERTH_FINDING_...) */
     struct berth_strvec changes; /* of the runtime, without SET (plan/envdiff.h); from
-                                    the supervisor, for an account */
+                                    the supervisor, to explain */
     char *note;                  /* whose MPI runs, and why; NULL: no note */
     char *choice;  /* the note without what nobody can change; NULL: the same */
     char *warning; /* what may go wrong; NULL: no warning */
@@ -39,7 +39,7 @@ struct berth_binding {
     char *because; /* the reason for `alone` */
 };
 
-/* The names of facts that berth-mpi finds in a container, for an account of the launch
+/* The names of facts that berth-mpi finds in a container, to explain the launch
  * (plan/explain.h). Each fact has a text. The facts of a stack follow its
  * BERTH_FINDING_STACK; they are named as explain writes them (base/json.h). */
 #define BERTH_FINDING_PROGRAM   "program"   /* the file that the command is */

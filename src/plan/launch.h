@@ -73,7 +73,7 @@ int berth_launch_own_argv(const struct berth_launch *launch, struct berth_strvec
 
 /* Append to ARGV the words that start the runtime with berth-init as the holder of a
  * container that tasks join. The holder ends at end of file on descriptor TASKS (-1:
- * for an account, which shows no descriptors), and writes its environment to READY.
+ * for an explanation, which shows no descriptors), and writes its environment to READY.
  * INNER is a descriptor for the inner user namespace that the holder enters; -1: none.
  * Returns 0, or -1 with a sentence in ERR. */
 int berth_launch_holder_argv(const struct berth_launch *launch, const char *init,

@@ -32,8 +32,8 @@ void berth_singletons_watch(const struct berth_inject *inject, const char *no_cm
                             struct berth_inject_witness *ret);
 
 /* Returns what would go wrong with the image's own MPI in the container of INJECT, for
- * the account of a step without --mpi-bind, which runs nothing that could be watched: a
- * sentence that the caller frees. NULL: nothing that is known. */
+ * the explanation of a step without --mpi-bind, which runs nothing that could be
+ * watched: a sentence that the caller frees. NULL: nothing that is known. */
 char *berth_singletons_forecast(const struct berth_inject *inject);
 
 /* Is NAME a program that starts ranks itself, or that prints the version of its MPI? */
