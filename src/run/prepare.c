@@ -19,7 +19,7 @@
 #include "image/workdir.h"
 #include "container/runtime.h"
 #include "request/mount.h"
-#include "run/inject.h"
+#include "run/binder.h"
 #include "run/places.h"
 
 /* The runtime would change the name, and not find the changed one. */
@@ -170,8 +170,8 @@ int berth_prepare(struct berth_task *task, struct berth_err *err)
         return -1;
     if (check_paths(request, err) < 0)
         return -1;
-    if (berth_inject_mounts(request, &launch->mounts, err) < 0 ||
-        berth_inject_fabric(request, &task->order.terms, &launch->fabric, err) < 0)
+    if (berth_binder_mounts(request, &launch->mounts, err) < 0 ||
+        berth_binder_fabric(request, &task->order.terms, &launch->fabric, err) < 0)
         return -1;
     if (berth_gpu_choose(request, launch->environment, &host, &launch->gpu, err) < 0)
         return -1;

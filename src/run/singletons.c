@@ -54,7 +54,7 @@ bool berth_singletons_is_tool(const char *name)
 
 /* An MPI that a process has mapped, and tasks that start an mpirun. */
 struct mapped {
-    const struct berth_inject *it;
+    const struct berth_binder *it;
     pid_t pid;
     char *path;       /* NULL: none was found */
     bool is_seen;     /* a process of the container was */
@@ -66,7 +66,7 @@ struct mapped {
 
 /* Is process PID in the container of the singletons, or, where each task has its own,
  * in one of the same image? A task on the host or in another image is not. */
-static bool is_inside(const struct berth_inject *it, pid_t pid)
+static bool is_inside(const struct berth_binder *it, pid_t pid)
 {
     const char *locals = it->launch->order->container.locals;
     unsigned int local;
@@ -163,7 +163,7 @@ static int open_stderr(const struct stat *task_stderr, pid_t parent, int depth)
 }
 
 /* List the command line of berth-mpi, in the order of berth_singleton_run(). */
-static void list_arguments(const struct berth_inject *it, const struct mapped *mapped,
+static void list_arguments(const struct berth_binder *it, const struct mapped *mapped,
                            struct berth_strvec *ret)
 {
     const struct berth_launch *launch = it->launch;
@@ -191,7 +191,7 @@ static void list_arguments(const struct berth_inject *it, const struct mapped *m
 }
 
 /* Become berth-mpi, which judges what was found. */
-static void judge(const struct berth_inject *it, const struct stat *task_stderr,
+static void judge(const struct berth_binder *it, const struct stat *task_stderr,
                   const char *no_cma, const struct mapped *mapped)
 {
     static char *const environment[] = {NULL};
@@ -211,7 +211,7 @@ static void judge(const struct berth_inject *it, const struct stat *task_stderr,
 
 /* Warn of the mpirun that several tasks start. A step whose command is an mpirun had
  * the warning of berth_mpirun_is_repeated(). */
-static void warn_of_starters(const struct berth_inject *it,
+static void warn_of_starters(const struct berth_binder *it,
                              const struct stat *task_stderr,
                              const struct mapped *mapped)
 {
@@ -228,7 +228,7 @@ static void warn_of_starters(const struct berth_inject *it,
 
 /* What the watching process knows. */
 struct watcher {
-    const struct berth_inject *it;
+    const struct berth_binder *it;
     const char *no_cma;
     struct stat task_stderr;
 };
@@ -262,13 +262,13 @@ static int watch(int channel, void *data)
 }
 
 /* The question is that of --mpi-bind=hybrid, which looks at the same MPI. */
-char *berth_singletons_forecast(const struct berth_inject *inject)
+char *berth_singletons_forecast(const struct berth_binder *binder)
 {
     static char hybrid[] = "hybrid";
-    struct berth_request request = *inject->launch->request; /* borrows */
-    struct berth_launch launch = *inject->launch;
-    struct berth_inject asked = *inject;
-    struct berth_inject_witness witness = {0};
+    struct berth_request request = *binder->launch->request; /* borrows */
+    struct berth_launch launch = *binder->launch;
+    struct berth_binder asked = *binder;
+    struct berth_binder_witness witness = {0};
     struct berth_binding binding = {0};
     const char *wrong;
     char *forecast = NULL;
@@ -279,7 +279,7 @@ char *berth_singletons_forecast(const struct berth_inject *inject)
     launch.request = &request;
     asked.launch = &launch;
 
-    if (berth_inject(&asked, &binding, &witness, &err) < 0)
+    if (berth_binder_run(&asked, &binding, &witness, &err) < 0)
         wrong = err.text;
     else
         wrong = binding.warning;
@@ -287,20 +287,20 @@ char *berth_singletons_forecast(const struct berth_inject *inject)
         forecast = NULL;
 
     berth_binding_fini(&binding);
-    berth_inject_end(&witness, false);
+    berth_binder_end(&witness, false);
     return forecast;
 }
 
-void berth_singletons_watch(const struct berth_inject *inject, const char *no_cma,
-                            struct berth_inject_witness *ret)
+void berth_singletons_watch(const struct berth_binder *binder, const char *no_cma,
+                            struct berth_binder_witness *ret)
 {
-    struct watcher watcher = {.it = inject, .no_cma = no_cma};
+    struct watcher watcher = {.it = binder, .no_cma = no_cma};
     pid_t child;
     int channel;
 
-    if (fstat(inject->task_stderr, &watcher.task_stderr) < 0)
+    if (fstat(binder->task_stderr, &watcher.task_stderr) < 0)
         return;
     child = berth_child_with_channel(watch, &watcher, SIGKILL, &channel);
     if (child > 0)
-        *ret = (struct berth_inject_witness){child, channel};
+        *ret = (struct berth_binder_witness){child, channel};
 }

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 #include "plan/launch.h"
-#include "run/inject.h"
+#include "run/binder.h"
 
 /* Finds steps of singletons, and those in which several tasks start an mpirun. Without
  * the host's MPI in the container (no --mpi-bind, or hybrid, or auto that found none),
@@ -28,13 +28,13 @@ bool berth_singletons_wanted(const struct berth_launch *launch);
  * NO_CMA: why ranks of this node do not read each other's memory, to be printed when a
  * task loads an MPI; NULL: print nothing. The process ends when the caller closes the
  * END of *RET, or before. *RET stays as it is if there is no process. */
-void berth_singletons_watch(const struct berth_inject *inject, const char *no_cma,
-                            struct berth_inject_witness *ret);
+void berth_singletons_watch(const struct berth_binder *binder, const char *no_cma,
+                            struct berth_binder_witness *ret);
 
 /* Returns what would go wrong with the image's own MPI in the container of INJECT, for
  * the explanation of a step without --mpi-bind, which runs nothing that could be
  * watched: a sentence that the caller frees. NULL: nothing that is known. */
-char *berth_singletons_forecast(const struct berth_inject *inject);
+char *berth_singletons_forecast(const struct berth_binder *binder);
 
 /* Is NAME a program that starts ranks itself, or that prints the version of its MPI? */
 bool berth_singletons_is_tool(const char *name);

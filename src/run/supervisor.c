@@ -32,7 +32,7 @@
 #include "container/processes.h"
 #include "ipc/report.h"
 #include "inside/hostserver.h"
-#include "run/inject.h"
+#include "run/binder.h"
 #include "run/saver.h"
 #include "run/singletons.h"
 #include "run/task.h"
@@ -50,7 +50,7 @@ struct supervisor {
     sigset_t mask;                   /* of the task */
     struct berth_mountcheck checked; /* that the mounts are there */
     struct berth_servers servers;
-    struct berth_inject inject; /* its holder: berth-init in the container that tasks
+    struct berth_binder binder; /* its holder: berth-init in the container that tasks
                                    join; its task_stderr: for those that watch */
     struct berth_binding binding;
     struct berth_strvec environment; /* of the holder */
@@ -76,7 +76,7 @@ struct supervisor {
     bool runtime_ended;
     bool is_separate; /* each task starts a container of its own */
     struct berth_hostcommand hostcommand;
-    struct berth_inject_witness
+    struct berth_binder_witness
         watchers[2];      /* of the host's libraries; of singletons */
     int fds[DESCRIPTORS]; /* those that become TASKS to STDERR */
 };
@@ -109,23 +109,23 @@ static bool needs_forecast(const struct supervisor *supervisor)
 /* Bind the host's MPI, and list the variables that the tasks need for it, those that
  * tell MPI libraries that there is no outer user namespace, and those by which tasks
  * find commands of the host. */
-static int inject(struct supervisor *supervisor, struct berth_err *err)
+static int bind_host(struct supervisor *supervisor, struct berth_err *err)
 {
     const struct berth_launch *launch = &supervisor->launch;
-    struct berth_inject *inject = &supervisor->inject;
+    struct berth_binder *binder = &supervisor->binder;
     struct berth_binding *binding = &supervisor->binding;
     int result;
 
-    inject->environment = supervisor->environment.items;
-    result = berth_inject(inject, binding, &supervisor->watchers[0], err);
+    binder->environment = supervisor->environment.items;
+    result = berth_binder_run(binder, binding, &supervisor->watchers[0], err);
     if (name_refusal(supervisor, result, err) < 0)
         return -1;
     if (needs_forecast(supervisor))
-        binding->warning = berth_singletons_forecast(inject);
+        binding->warning = berth_singletons_forecast(binder);
     if (*supervisor->no_cma.text && !berth_request_mpi_declined(launch->request))
         berth_launch_separate(launch->environment, &binding->set);
-    berth_hostcommand_list(&supervisor->hostcommand, inject->holder.pid,
-                           inject->environment, &binding->set);
+    berth_hostcommand_list(&supervisor->hostcommand, binder->holder.pid,
+                           binder->environment, &binding->set);
     return 0;
 }
 
@@ -138,7 +138,7 @@ static void name_written(struct supervisor *supervisor)
 
     if (path) {
         berth_err_set(&text, "'%s', by %s", path,
-                      berth_overlay_by(supervisor->inject.holder.pid));
+                      berth_overlay_by(supervisor->binder.holder.pid));
         berth_binding_set(binding, &binding->overlay, path);
     } else {
         berth_err_set(&text, "memory: %s", supervisor->no_overlay.text);
@@ -191,7 +191,7 @@ static int make_ready(struct supervisor *supervisor, struct berth_err *err)
     struct berth_strvec *container = &supervisor->hostcommand.container;
     BERTH_BUF struct berth_buf changes = {0};
 
-    if (inject(supervisor, err) < 0)
+    if (bind_host(supervisor, err) < 0)
         return -1;
     if (!supervisor->job.holder.pid)
         berth_servers_seize(&supervisor->servers); /* else another supervisor traces */
@@ -205,7 +205,7 @@ static int make_ready(struct supervisor *supervisor, struct berth_err *err)
 
     if (share_binding(supervisor, err) < 0 || share_directory(supervisor, err) < 0)
         return -1;
-    return berth_rendezvous_ready(supervisor->rendezvous, supervisor->inject.holder,
+    return berth_rendezvous_ready(supervisor->rendezvous, supervisor->binder.holder,
                                   &changes, err);
 }
 
@@ -221,7 +221,7 @@ static void close_mounts(struct supervisor *supervisor)
 static int separate(struct supervisor *supervisor, const char *why,
                     struct berth_err *err)
 {
-    struct berth_holder *holder = &supervisor->inject.holder;
+    struct berth_holder *holder = &supervisor->binder.holder;
     const struct berth_request *request = supervisor->launch.request;
     const char *name = request->container_name;
     int result;
@@ -237,7 +237,7 @@ static int separate(struct supervisor *supervisor, const char *why,
                              "--container-name=%s: tasks of several steps cannot share "
                              "a container here: %s",
                              name, why);
-    result = berth_inject_separate(&supervisor->launch, holder->pid, why,
+    result = berth_binder_separate(&supervisor->launch, holder->pid, why,
                                    &supervisor->binding, err);
 
     supervisor->is_separate = true;
@@ -328,13 +328,13 @@ static int copy_job(struct supervisor *supervisor,
         return -1;
     result = berth_start_in(start, job->holder, job->after.items, looks, err);
     if (result == 0)
-        result = berth_start_await(start, &supervisor->inject.holder,
+        result = berth_start_await(start, &supervisor->binder.holder,
                                    &supervisor->environment, err);
     if (result == 0)
         return 0;
 
     berth_job_answer_fini(job);
-    supervisor->inject.holder = (struct berth_holder){0};
+    supervisor->binder.holder = (struct berth_holder){0};
     if (start->runtime > 0)
         kill(start->runtime, SIGKILL);
     status = berth_run_wait(start->runtime);
@@ -394,7 +394,7 @@ static int start_runtime(struct supervisor *supervisor, struct berth_err *err)
     if (berth_start(start, err) < 0)
         return -1;
     supervisor->servers.runtime = start->runtime;
-    return berth_start_await(start, &supervisor->inject.holder,
+    return berth_start_await(start, &supervisor->binder.holder,
                              &supervisor->environment, err);
 }
 
@@ -434,7 +434,7 @@ static int start_writable(struct supervisor *supervisor, struct berth_err *err)
 static void add_umask(struct supervisor *supervisor)
 {
     const int before = berth_process_umask(getpid());
-    const int after = berth_process_umask(supervisor->inject.holder.pid);
+    const int after = berth_process_umask(supervisor->binder.holder.pid);
 
     if (before >= 0 && after >= 0 && after != before)
         berth_strvec_pushf(&supervisor->changes, BERTH_TASK_UMASK "=%04o",
@@ -466,7 +466,7 @@ static int start_named(struct supervisor *supervisor, struct berth_err *err)
  * chown(2) fails in it, and so does each package that has another owner than root. */
 static int check_root(const struct supervisor *supervisor, struct berth_err *err)
 {
-    const pid_t holder = supervisor->inject.holder.pid;
+    const pid_t holder = supervisor->binder.holder.pid;
     const bool is_root = supervisor->launch.request->root == BERTH_YES;
 
     if (!is_root || geteuid() == 0 || berth_namespaces_has_others(holder))
@@ -484,7 +484,7 @@ static int start_for_step(struct supervisor *supervisor, struct berth_err *err)
 {
     const struct berth_launch *launch = &supervisor->launch;
     struct berth_start *start = &supervisor->start;
-    struct berth_holder *holder = &supervisor->inject.holder;
+    struct berth_holder *holder = &supervisor->binder.holder;
     bool is_unpacked;
     int result;
 
@@ -562,8 +562,8 @@ static int start_container(struct supervisor *supervisor, struct berth_err *err)
             return -1;
     }
 
-    supervisor->mounts = berth_holder_open(supervisor->inject.holder);
-    why = berth_join_why_not(supervisor->inject.holder.pid);
+    supervisor->mounts = berth_holder_open(supervisor->binder.holder);
+    why = berth_join_why_not(supervisor->binder.holder.pid);
     if (why)
         return separate(supervisor, why, err);
     return make_ready(supervisor, err);
@@ -604,7 +604,7 @@ static void check_room(struct supervisor *supervisor)
 static bool begin_save(struct supervisor *supervisor)
 {
     const struct berth_launch *launch = &supervisor->launch;
-    const pid_t holder = supervisor->inject.holder.pid;
+    const pid_t holder = supervisor->binder.holder.pid;
 
     if (supervisor->save_stderr < 0 || supervisor->is_saved || !holder)
         return false;
@@ -639,11 +639,11 @@ static void end_container(struct supervisor *supervisor)
     if (supervisor->written >= 0)
         close(STDERR);
     for (int i = 0; i < 2; i++)
-        berth_inject_end(&supervisor->watchers[i],
+        berth_binder_end(&supervisor->watchers[i],
                          supervisor->rendezvous->node->has_failed);
     if (supervisor->hostcommand.server)
         kill(supervisor->hostcommand.server, SIGKILL);
-    berth_namespaces_kill(supervisor->mounts, supervisor->inject.holder.pid);
+    berth_namespaces_kill(supervisor->mounts, supervisor->binder.holder.pid);
     close_mounts(supervisor);
     if (is_changed(supervisor))
         supervisor->rendezvous->node->is_changed = true;
@@ -742,7 +742,7 @@ static void look_after(struct supervisor *supervisor, bool has_failed,
  * tasks that still run, and end after them. */
 static void stay(struct supervisor *supervisor)
 {
-    const bool has_failed = !supervisor->inject.holder.pid && !supervisor->is_separate;
+    const bool has_failed = !supervisor->binder.holder.pid && !supervisor->is_separate;
     struct rounds rounds = {0};
     int status;
     pid_t pid = berth_servers_reap(&supervisor->servers, &status);
@@ -768,8 +768,8 @@ static void stay(struct supervisor *supervisor)
 static void end_start(struct supervisor *supervisor)
 {
     close_mounts(supervisor);
-    if (supervisor->inject.holder.pid)
-        berth_holder_kill(supervisor->inject.holder);
+    if (supervisor->binder.holder.pid)
+        berth_holder_kill(supervisor->binder.holder);
     else if (!supervisor->is_separate && supervisor->start.runtime > 0)
         kill(supervisor->start.runtime, SIGKILL);
 }
@@ -785,7 +785,7 @@ static void watch(struct supervisor *supervisor)
     if (launch->request->mpi || !*no_cma)
         no_cma = NULL; /* nothing to tell, or told with the choice of --mpi-bind */
     if (has_own_mpi && berth_singletons_wanted(launch))
-        berth_singletons_watch(&supervisor->inject, no_cma, &supervisor->watchers[1]);
+        berth_singletons_watch(&supervisor->binder, no_cma, &supervisor->watchers[1]);
     if (stat(launch->request->image, &supervisor->image) < 0)
         supervisor->image = (struct stat){0};
 }
@@ -847,7 +847,7 @@ int berth_supervisor_start(const struct berth_launch *launch,
                                     .save_stderr = -1,
                                     .overlay = BERTH_OVERLAY_NONE,
                                     .job = {.end = -1, .user = -1},
-                                    .inject = {.launch = &supervisor.launch,
+                                    .binder = {.launch = &supervisor.launch,
                                                .deadline = &rendezvous->page->deadline,
                                                .task_stderr = STDERR,
                                                .parent = getppid()},
@@ -856,6 +856,6 @@ int berth_supervisor_start(const struct berth_launch *launch,
 
     /* what has started a task may be a shell in a step, or an mpirun elsewhere */
     if (launch->order->step.nodes)
-        supervisor.inject.parent = berth_process_stepd();
+        supervisor.binder.parent = berth_process_stepd();
     return berth_detach_run(run, set_starter, &supervisor, err);
 }

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "run/inject.h"
+#include "run/binder.h"
 #include "unit.h"
 
 static const char *const binds_x[] = {"/etc/x.conf", "/opt/x:/site/x:ro", NULL};
@@ -183,7 +183,7 @@ TEST(the_devices_of_a_fabric_are_found)
         berth_strvec_pushf(&patterns, "%s%s", directory,
                            devices.items[i] + strlen("/dev"));
     berth_strvec_pushf(&patterns, "%s/a*", directory); /* a colon cannot be written */
-    ck_assert_int_eq(berth_inject_devices(&patterns, &mounts, &err), 0);
+    ck_assert_int_eq(berth_binder_devices(&patterns, &mounts, &err), 0);
     assert_lines(&mounts, expected);
     assert_lines(&binds, "/run/cxi:/run/cxi:rw\n/etc/hosts:/etc/hosts:rw\n"
                          "/run/munge:/run/munge:rw\n"

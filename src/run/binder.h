@@ -14,7 +14,7 @@
  * berth-mpi does the work, so that a step without the option does not load it. */
 
 /* The container, and the command that will run in it. Borrows everything. */
-struct berth_inject {
+struct berth_binder {
     struct berth_holder holder; /* of the namespaces */
     const struct berth_launch
         *launch;              /* the request, the command and the environment */
@@ -26,30 +26,30 @@ struct berth_inject {
 
 /* A child of the caller that may watch the tasks (bindover/witness.h). It ends when the
  * caller closes END, or before. */
-struct berth_inject_witness {
+struct berth_binder_witness {
     pid_t pid;
     int end;
 };
 
 /* Tell WATCHER (PID 0: there is none) that the tasks have ended, and whether one has
  * FAILED. */
-void berth_inject_end(const struct berth_inject_witness *watcher, bool failed);
+void berth_binder_end(const struct berth_binder_witness *watcher, bool failed);
 
 /* Append to MOUNTS, as SRC:DST:ro, the directories with copies of the host's MPI, which
  * the runtime mounts. Makes the user's directory if it is missing. Appends nothing
  * without --mpi-bind. */
-int berth_inject_mounts(const struct berth_request *request,
+int berth_binder_mounts(const struct berth_request *request,
                         struct berth_strvec *mounts, struct berth_err *err);
 
 /* Append to MOUNTS PATH:PATH:rw for each path that matches one of PATTERNS (glob(7)),
  * except a path with a colon. Returns 0, or -1 when out of memory. */
-int berth_inject_devices(const struct berth_strvec *patterns,
+int berth_binder_devices(const struct berth_strvec *patterns,
                          struct berth_strvec *mounts, struct berth_err *err);
 
 /* Append to MOUNTS, as SRC:DST:ro|rw, the paths of this host that the profiles of its
  * MPI name, unless the request mounts something there. TERMS name the site's profiles.
  */
-int berth_inject_fabric(const struct berth_request *request,
+int berth_binder_fabric(const struct berth_request *request,
                         const struct berth_terms *terms, struct berth_strvec *mounts,
                         struct berth_err *err);
 
@@ -57,8 +57,9 @@ int berth_inject_fabric(const struct berth_request *request,
  * which the caller owns (berth_binding_fini), and *RET_WITNESS ({0}: none); both are
  * empty without the option. Returns -1 with a sentence in ERR when the step must not
  * run. */
-int berth_inject(const struct berth_inject *inject, struct berth_binding *ret_binding,
-                 struct berth_inject_witness *ret_witness, struct berth_err *err);
+int berth_binder_run(const struct berth_binder *binder,
+                     struct berth_binding *ret_binding,
+                     struct berth_binder_witness *ret_witness, struct berth_err *err);
 
 /* Decide whose MPI runs if the tasks of this node each start a container of their own,
  * WHY, where nothing of the host is mounted. HOLDER is in a container like
@@ -66,6 +67,6 @@ int berth_inject(const struct berth_inject *inject, struct berth_binding *ret_bi
  * --mpi-bind=auto or --container-libs=auto has chosen it. Returns 0, or -1 with a
  * sentence in ERR if that MPI must not run (plan/fallback.h: other nodes may share
  * containers). */
-int berth_inject_separate(const struct berth_launch *launch, pid_t holder,
+int berth_binder_separate(const struct berth_launch *launch, pid_t holder,
                           const char *why, struct berth_binding *binding,
                           struct berth_err *err);

@@ -2,7 +2,7 @@
 /* A start of berth-mpi where the copies of the user cannot be locked, and steps that
  * start none because each task has its own container. */
 
-#include "run/inject.h"
+#include "run/binder.h"
 
 #include <errno.h>
 #include <string.h>
@@ -60,12 +60,12 @@ TEST_TIMES(a_lock_that_cannot_be_had_is_not_waited_for, 2)
                                   .command = command,
                                   .environment = environment};
     struct berth_deadline deadline;
-    struct berth_inject inject = {.launch = &launch,
+    struct berth_binder binder = {.launch = &launch,
                                   .deadline = &deadline,
                                   .environment = environment,
                                   .task_stderr = -1};
     struct berth_binding binding;
-    struct berth_inject_witness witness;
+    struct berth_binder_witness witness;
     char path[BERTH_STAGE_USER_SIZE];
     bool is_made;
     struct berth_err err;
@@ -74,7 +74,7 @@ TEST_TIMES(a_lock_that_cannot_be_had_is_not_waited_for, 2)
     is_made = mkdir(path, 0700) == 0;
     number = numbers[_i];
     berth_deadline_begin(&deadline, SECONDS);
-    ck_assert_int_eq(berth_inject(&inject, &binding, &witness, &err), -1);
+    ck_assert_int_eq(berth_binder_run(&binder, &binding, &witness, &err), -1);
     if (is_made)
         rmdir(path);
     ck_assert_int_gt(calls, 0);
@@ -111,13 +111,13 @@ static const struct {
 
 TEST_ROWS(a_watcher_reads_whether_a_task_has_failed, ends)
 {
-    struct berth_inject_witness watcher = {.pid = 1};
+    struct berth_binder_witness watcher = {.pid = 1};
     char bytes[2] = "";
     int sockets[2];
 
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, sockets), 0);
     watcher.end = sockets[0];
-    berth_inject_end(&watcher, ends[_i].failed);
+    berth_binder_end(&watcher, ends[_i].failed);
     ck_assert_int_eq(read(sockets[1], bytes, sizeof(bytes)), 1);
     ck_assert_int_eq(bytes[0], ends[_i].byte);
     ck_assert_int_eq(read(sockets[1], bytes, sizeof(bytes)), 0);
@@ -143,7 +143,7 @@ TEST_ROWS(with_a_container_for_each_task_the_host_s_mpi_cannot_run, apart)
                          0);
     environment[0] = nodes;
     order.container.tasks = 1;
-    result = berth_inject_separate(&launch, 0, "it is setuid", &binding, &err);
+    result = berth_binder_separate(&launch, 0, "it is setuid", &binding, &err);
     ck_assert_int_eq(result, *err.text ? -1 : 0);
     if (result == 0)
         ck_assert_pstr_eq(binding.note, apart[_i].said);

@@ -2,7 +2,7 @@
 /* Starts berth-mpi, which binds the host's MPI into a container, and receives the
  * binding. */
 
-#include "run/inject.h"
+#include "run/binder.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -39,7 +39,7 @@
 
 /* The descriptors of berth-mpi, which are 3, 4, ... there: the order, and the
  * environment of the task on the host; the command, and the environment in the
- * container; ipc/channel.h; as in struct berth_inject. */
+ * container; ipc/channel.h; as in struct berth_binder. */
 enum { TASK, CONTAINER, CHANNEL, TASK_STDERR, DESCRIPTORS, FIRST = 3 };
 
 static int open_root(struct berth_stage_root root)
@@ -49,7 +49,7 @@ static int open_root(struct berth_stage_root root)
 
 /* Locks the directory FD (-1: none) until this process ends. systemd-tmpfiles has such
  * a lock itself while it cleans. */
-static void lock_directory(const struct berth_inject *inject, int fd)
+static void lock_directory(const struct berth_binder *binder, int fd)
 {
     static const struct timespec moment = {.tv_nsec = 50000000};
 
@@ -58,64 +58,64 @@ static void lock_directory(const struct berth_inject *inject, int fd)
     while (flock(fd, LOCK_SH | LOCK_NB) < 0) {
         bool may_succeed = errno == EWOULDBLOCK || errno == EINTR;
 
-        if (!may_succeed || berth_deadline_left(inject->deadline) <= 0)
+        if (!may_succeed || berth_deadline_left(binder->deadline) <= 0)
             return;
         nanosleep(&moment, NULL);
     }
 }
 
 /* Locks the stage NAME in the directory ROOT. */
-static void lock_stage(const struct berth_inject *inject, int root, const char *name)
+static void lock_stage(const struct berth_binder *binder, int root, const char *name)
 {
     if (*name != '.')
-        lock_directory(inject, openat(root, name,
+        lock_directory(binder, openat(root, name,
                                       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
 /* Locks the user's stages, and the directory that they are in, for as long as the step
  * runs on its node: systemd-tmpfiles descends into no directory that is locked
  * (tmpfiles.d(5)). A stage that the step makes is too young for it. */
-static void lock_stages(const struct berth_inject *inject)
+static void lock_stages(const struct berth_binder *binder)
 {
     char path[BERTH_STAGE_USER_SIZE];
     BERTH_CLOSEDIR DIR *list = NULL;
     const struct dirent *entry;
     int root;
 
-    if (!berth_request_may_stage(inject->launch->request))
+    if (!berth_request_may_stage(binder->launch->request))
         return;
     root = open_root(berth_stage_user(path));
-    lock_directory(inject, root);
+    lock_directory(binder, root);
     if (root < 0)
         return;
     list = opendir(path);
     if (!list)
         return;
     for (entry = readdir(list); entry; entry = readdir(list))
-        lock_stage(inject, root, entry->d_name);
+        lock_stage(binder, root, entry->d_name);
 }
 
-static int write_handovers(const struct berth_inject *inject, int fds[DESCRIPTORS],
+static int write_handovers(const struct berth_binder *binder, int fds[DESCRIPTORS],
                            struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec words = {0};
     BERTH_STRVEC struct berth_strvec command = {0};
     BERTH_BUF struct berth_buf text = {0};
-    const struct berth_launch *launch = inject->launch;
+    const struct berth_launch *launch = binder->launch;
     struct berth_order order = *launch->order; /* borrows */
 
     order.request = *launch->request;
     order.asked = (struct berth_request){0}; /* of no use to berth-mpi */
     order.mpi = (struct berth_order_mpi){
-        .holder = inject->holder.pid,
-        .mounts = inject->holder.mounts,
-        .seconds = (int)(berth_deadline_left(inject->deadline) / 1000),
+        .holder = binder->holder.pid,
+        .mounts = binder->holder.mounts,
+        .seconds = (int)(berth_deadline_left(binder->deadline) / 1000),
         .task_stderr = -1,
         .directory = (char *)launch->directory,
         .image_directory = (char *)launch->image_directory,
         .prefers_image = berth_launch_prefers_image(launch),
     };
-    if (inject->task_stderr >= 0)
+    if (binder->task_stderr >= 0)
         order.mpi.task_stderr = FIRST + TASK_STDERR;
     if (berth_order_put(&order, &text, err) < 0)
         return -1;
@@ -126,7 +126,7 @@ static int write_handovers(const struct berth_inject *inject, int fds[DESCRIPTOR
     fds[TASK] = berth_handover_write(&words, launch->environment, err);
     if (fds[TASK] < 0)
         return -1;
-    fds[CONTAINER] = berth_handover_write(&command, inject->environment, err);
+    fds[CONTAINER] = berth_handover_write(&command, binder->environment, err);
     if (fds[CONTAINER] < 0)
         return -1;
     return 0;
@@ -154,14 +154,14 @@ static int become_program(int channel, void *data)
 }
 
 /* Receive the binding: until berth-mpi is done, or refuses. */
-static int receive(const struct berth_inject *inject, int channel,
+static int receive(const struct berth_binder *binder, int channel,
                    struct berth_binding *ret, struct berth_err *err)
 {
     BERTH_BUF struct berth_buf bytes = {0};
     struct berth_channel_message message;
 
     for (;;) {
-        if (berth_channel_receive(channel, inject->deadline, &message, err) < 0)
+        if (berth_channel_receive(channel, binder->deadline, &message, err) < 0)
             return -1;
         if (message.kind != BERTH_CHANNEL_RESULT)
             break;
@@ -175,9 +175,9 @@ static int receive(const struct berth_inject *inject, int channel,
     return berth_binding_get(bytes.text, bytes.used, ret, err);
 }
 
-static int start_program(const struct berth_inject *inject, int fds[DESCRIPTORS],
+static int start_program(const struct berth_binder *binder, int fds[DESCRIPTORS],
                          struct berth_binding *ret_binding,
-                         struct berth_inject_witness *ret_witness,
+                         struct berth_binder_witness *ret_witness,
                          struct berth_err *err)
 {
     int channel;
@@ -185,8 +185,8 @@ static int start_program(const struct berth_inject *inject, int fds[DESCRIPTORS]
 
     if (child < 0)
         return berth_err_spent(err, errno);
-    if (receive(inject, channel, ret_binding, err) == 0) {
-        *ret_witness = (struct berth_inject_witness){child, channel};
+    if (receive(binder, channel, ret_binding, err) == 0) {
+        *ret_witness = (struct berth_binder_witness){child, channel};
         return 0;
     }
 
@@ -196,27 +196,28 @@ static int start_program(const struct berth_inject *inject, int fds[DESCRIPTORS]
     return -1;
 }
 
-int berth_inject(const struct berth_inject *inject, struct berth_binding *ret_binding,
-                 struct berth_inject_witness *ret_witness, struct berth_err *err)
+int berth_binder_run(const struct berth_binder *binder,
+                     struct berth_binding *ret_binding,
+                     struct berth_binder_witness *ret_witness, struct berth_err *err)
 {
-    int fds[DESCRIPTORS] = {-1, -1, -1, inject->task_stderr};
+    int fds[DESCRIPTORS] = {-1, -1, -1, binder->task_stderr};
     int result;
 
     *ret_binding = (struct berth_binding){0};
-    *ret_witness = (struct berth_inject_witness){0};
-    if (!berth_request_looks_inside(inject->launch->request))
+    *ret_witness = (struct berth_binder_witness){0};
+    if (!berth_request_looks_inside(binder->launch->request))
         return 0;
-    lock_stages(inject);
-    result = write_handovers(inject, fds, err);
+    lock_stages(binder);
+    result = write_handovers(binder, fds, err);
     if (result == 0)
-        result = start_program(inject, fds, ret_binding, ret_witness, err);
+        result = start_program(binder, fds, ret_binding, ret_witness, err);
     for (int i = TASK; i <= CONTAINER; i++)
         if (fds[i] >= 0)
             close(fds[i]);
     return result;
 }
 
-int berth_inject_mounts(const struct berth_request *request,
+int berth_binder_mounts(const struct berth_request *request,
                         struct berth_strvec *mounts, struct berth_err *err)
 {
     char path[BERTH_STAGE_USER_SIZE];
@@ -262,7 +263,7 @@ static void add_devices(const char *pattern, struct berth_strvec *mounts)
     globfree(&found);
 }
 
-int berth_inject_devices(const struct berth_strvec *patterns,
+int berth_binder_devices(const struct berth_strvec *patterns,
                          struct berth_strvec *mounts, struct berth_err *err)
 {
     for (size_t i = 0; i < patterns->count; i++)
@@ -270,7 +271,7 @@ int berth_inject_devices(const struct berth_strvec *patterns,
     return berth_err_oom_if(mounts->failed, err);
 }
 
-int berth_inject_fabric(const struct berth_request *request,
+int berth_binder_fabric(const struct berth_request *request,
                         const struct berth_terms *terms, struct berth_strvec *mounts,
                         struct berth_err *err)
 {
@@ -286,7 +287,7 @@ int berth_inject_fabric(const struct berth_request *request,
         return -1;
     /* a profile lists what some nodes have */
     if (berth_allowed_present(&binds, &present, err) < 0 ||
-        berth_inject_devices(&devices, &present, err) < 0)
+        berth_binder_devices(&devices, &present, err) < 0)
         return -1;
     for (size_t i = 0; i < present.count; i++)
         if (!berth_mountrules_has_destination(&request->mounts, present.items[i],
@@ -309,7 +310,7 @@ static int fall_back(const struct berth_request *request, unsigned int nodes,
     return berth_fallback_fabric(request, nodes, BERTH_REASON_NODE, because, err);
 }
 
-int berth_inject_separate(const struct berth_launch *launch, pid_t holder,
+int berth_binder_separate(const struct berth_launch *launch, pid_t holder,
                           const char *why, struct berth_binding *binding,
                           struct berth_err *err)
 {
@@ -343,7 +344,7 @@ int berth_inject_separate(const struct berth_launch *launch, pid_t holder,
     return berth_err_oom_if(!binding->note, err);
 }
 
-void berth_inject_end(const struct berth_inject_witness *watcher, bool failed)
+void berth_binder_end(const struct berth_binder_witness *watcher, bool failed)
 {
     char byte = BERTH_CHANNEL_SUCCEEDED;
 
