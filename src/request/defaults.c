@@ -280,11 +280,11 @@ static void add_mounts(const struct berth_request *const requests[SOURCES],
             add_mount(requests, k, requests[k]->mounts.items[i], ret);
 }
 
-void berth_defaults_sources(const struct berth_request *own,
+void berth_defaults_sources(const struct berth_request *typed,
                             const struct berth_request *environment,
                             const struct berth_request *job, struct berth_strvec *ret)
 {
-    const struct berth_request *const requests[SOURCES] = {own, environment, job};
+    const struct berth_request *const requests[SOURCES] = {typed, environment, job};
 
     for (int id = 0; id < BERTH_OPTION_COUNT; id++) {
         const char *values[SOURCES];

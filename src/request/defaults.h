@@ -42,10 +42,10 @@ int berth_defaults_add_pyxis(char *const *environ, const struct berth_strvec *as
 int berth_defaults_job(const char *text, int group, struct berth_request *ret,
                        struct berth_err *err);
 
-/* Reports where the options of a component come from. OWN is the command line of srun,
- * ENVIRONMENT its variables, JOB what sbatch or salloc was given; an earlier one wins.
- * Appends to RET a sentence for each option with one value, unless only the command
- * line sets the option. The caller checks RET's `failed`. */
-void berth_defaults_sources(const struct berth_request *own,
+/* Reports where the options of a component come from. TYPED is the command line of
+ * srun, ENVIRONMENT its variables, JOB what sbatch or salloc was given; an earlier one
+ * wins. Appends to RET a sentence for each option with one value, unless only the
+ * command line sets the option. The caller checks RET's `failed`. */
+void berth_defaults_sources(const struct berth_request *typed,
                             const struct berth_request *environment,
                             const struct berth_request *job, struct berth_strvec *ret);

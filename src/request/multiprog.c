@@ -342,7 +342,7 @@ int berth_multiprog_request(const struct berth_multiprog_line *line,
                             struct berth_request *ret, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
-    BERTH_REQUEST struct berth_request own = {0};
+    BERTH_REQUEST struct berth_request asked = {0};
     BERTH_REQUEST struct berth_request merged = {0};
     size_t percent;
     int options = 0;
@@ -350,7 +350,8 @@ int berth_multiprog_request(const struct berth_multiprog_line *line,
     if (read_arguments(line->text, 0, 0, &argv, &percent, err) < 0)
         return -1;
     if (argv.count > 0)
-        options = parse_options(argv.items, reading->prefix, reading->base, &own, err);
+        options =
+            parse_options(argv.items, reading->prefix, reading->base, &asked, err);
     if (options < 0)
         return -1;
     if (percent < (size_t)options)
@@ -359,7 +360,7 @@ int berth_multiprog_request(const struct berth_multiprog_line *line,
                              "the same options; write a line for each rank, or a "
                              "backslash before the sign");
 
-    if (merge(reading->defaults, &own, &merged, err) < 0)
+    if (merge(reading->defaults, &asked, &merged, err) < 0)
         return -1;
     if ((size_t)options == argv.count && merged.entrypoint != BERTH_YES)
         return berth_err_set(err,

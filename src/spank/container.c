@@ -100,7 +100,7 @@ bool berth_container_is_ours(void)
     return run && strstr(run, "/berth-oci ");
 }
 
-int berth_container_take(const char *value, struct berth_request *own,
+int berth_container_take(const char *value, struct berth_request *options,
                          struct berth_err *err)
 {
     BERTH_FREE char *directory = getcwd(NULL, 0);
@@ -108,10 +108,10 @@ int berth_container_take(const char *value, struct berth_request *own,
 
     if (berth_request_parse(&asked, BERTH_OPTION_IMAGE, value, directory, err) < 0)
         return berth_err_at(err, "--container");
-    if (own->image && strcmp(own->image, asked.image) != 0)
+    if (options->image && strcmp(options->image, asked.image) != 0)
         return berth_err_set(err,
                              "--container=%s and --container-image=%s are two images; "
                              "leave one of the two out",
-                             value, own->image);
-    return berth_request_put(own, BERTH_OPTION_IMAGE, asked.image, err);
+                             value, options->image);
+    return berth_request_put(options, BERTH_OPTION_IMAGE, asked.image, err);
 }

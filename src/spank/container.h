@@ -30,7 +30,7 @@ bool berth_container_is_image(const char *value);
 /* Does oci.conf of this host name berth-oci? */
 bool berth_container_is_ours(void);
 
-/* Put the image VALUE into OWN, the options of a component. Returns 0, or -1 with a
+/* Put the image VALUE into OPTIONS, the options of a component. Returns 0, or -1 with a
  * sentence in ERR if they name another image. */
-int berth_container_take(const char *value, struct berth_request *own,
+int berth_container_take(const char *value, struct berth_request *options,
                          struct berth_err *err);

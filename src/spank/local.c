@@ -58,7 +58,7 @@ static struct {
     struct berth_settings settings;
     struct berth_site site; /* read when a component asks for an image */
     bool site_is_read;
-    struct berth_request own;         /* the options of the component being read, */
+    struct berth_request options;     /* the options of the component being read, */
     struct berth_request script;      /* and in sbatch those of its #SBATCH lines */
     struct berth_export export;       /* its --export */
     struct berth_request job;         /* in sbatch, salloc: options by environment */
@@ -106,7 +106,7 @@ static bool is_sbatch(void)
 static struct berth_request *origin(enum berth_option_id id, const char *value)
 {
     if (!is_sbatch() || berth_hetgroups_is_typed(&state.hetgroups, optind, id, value))
-        return &state.own;
+        return &state.options;
     return &state.script;
 }
 
@@ -341,7 +341,7 @@ static void log_sources(const struct berth_request *asked,
 {
     BERTH_STRVEC struct berth_strvec sentences = {0};
 
-    berth_defaults_sources(&state.own, asked, job, &sentences);
+    berth_defaults_sources(&state.options, asked, job, &sentences);
     for (size_t i = 0; i < sentences.count; i++)
         slurm_info("berth: component %zu: %s", state.table.count, sentences.items[i]);
 }
@@ -371,17 +371,17 @@ static int take_container(struct berth_err *err)
         value && berth_container_is_image(value) && berth_container_is_ours();
     if (!state.is_taken)
         return 0;
-    if (!is_typed && state.own.image)
+    if (!is_typed && state.options.image)
         return 0;
-    if (is_sbatch() && is_first && state.own.script == BERTH_UNSAID)
-        state.own.script = BERTH_YES;
-    return berth_container_take(value, &state.own, err);
+    if (is_sbatch() && is_first && state.options.script == BERTH_UNSAID)
+        state.options.script = BERTH_YES;
+    return berth_container_take(value, &state.options, err);
 }
 
 /* Refuse --container-script outside of sbatch. */
 static int check_script(struct berth_err *err)
 {
-    if (state.own.script == BERTH_UNSAID || is_sbatch())
+    if (state.options.script == BERTH_UNSAID || is_sbatch())
         return 0;
     return berth_err_set(err, "--container-script: only sbatch has a script; leave it "
                               "out, the command itself runs in the image");
@@ -416,7 +416,7 @@ static int merge_step(int group, struct berth_request *ret, struct berth_err *er
     /* the last one wins, and pyxis gets what nobody has set */
     if (berth_request_merge(ret, &job, err) < 0 ||
         berth_request_merge(ret, &asked, err) < 0 ||
-        berth_request_merge(ret, &state.own, err) < 0)
+        berth_request_merge(ret, &state.options, err) < 0)
         return -1;
     if (add_pyxis(ret, &asked, err) < 0)
         return -1;
@@ -461,16 +461,16 @@ static int check_defaults(const struct berth_request *defaults, struct berth_err
 }
 
 /* Add a row for each line. A file without lines gets an empty row: Slurm refuses the
- * file after this callback. OWN: the component has options of its own. */
+ * file after this callback. HAS_OPTIONS: the component has options of its own. */
 static int add_lines(int group, const struct berth_typed *words,
-                     const struct berth_request *merged, bool own,
+                     const struct berth_request *merged, bool has_options,
                      struct berth_err *err)
 {
     struct berth_request nothing = {0};
 
     if (berth_lines_read(words, merged, &state.table, check_step, err) < 0)
         return -1;
-    if (own && check_defaults(merged, err) < 0)
+    if (has_options && check_defaults(merged, err) < 0)
         return -1;
     if (state.table.count > 0)
         return 0;
@@ -478,7 +478,7 @@ static int add_lines(int group, const struct berth_typed *words,
 }
 
 /* Add a row for the component, or one for each line of its --multi-prog file. */
-static int add_component(int group, struct berth_request *merged, bool own,
+static int add_component(int group, struct berth_request *merged, bool has_options,
                          struct berth_err *err)
 {
     const struct berth_typed words = typed(merged);
@@ -487,10 +487,10 @@ static int add_component(int group, struct berth_request *merged, bool own,
         state.table.count > 0 || !berth_hetgroups_ended(&state.hetgroups);
 
     if (berth_lines_file(&words))
-        return add_lines(group, &words, merged, own, err);
-    if (own && has_others && berth_request_only_explains(merged))
+        return add_lines(group, &words, merged, has_options, err);
+    if (has_options && has_others && berth_request_only_explains(merged))
         return berth_table_add(&state.table, group, NULL, merged, err);
-    if (own && berth_request_check(merged, err) < 0)
+    if (has_options && berth_request_check(merged, err) < 0)
         return -1;
     if (check_step(merged, tasks, err) < 0)
         return -1;
@@ -646,24 +646,25 @@ static int end_step_component(int group, struct berth_err *err)
     BERTH_REQUEST struct berth_request merged = {0};
     size_t first = state.table.count;
     struct berth_typed line;
-    bool own;
+    bool has_options;
 
     if (take_container(err) < 0)
         return -1;
-    own = berth_request_has_options(&state.own);
+    has_options = berth_request_has_options(&state.options);
     line = typed(NULL);
     if (merge_step(group, &merged, err) < 0)
         return -1;
     if (berth_commandline_is_run(&line)) {
         state.is_run = true;
-        if (!own)
+        if (!has_options)
             berth_request_fini(&merged);
     }
     line = typed(&merged);
-    berth_request_fini(&state.own);
+    berth_request_fini(&state.options);
 
     if (berth_commandline_step(&line, find_bundle(), err) < 0 ||
-        add_component(group, &merged, own, err) < 0 || check_table(first, err) < 0)
+        add_component(group, &merged, has_options, err) < 0 ||
+        check_table(first, err) < 0)
         return -1;
     if (berth_hetgroups_ended(&state.hetgroups) && end_components(err) < 0)
         return -1;
@@ -775,9 +776,9 @@ static int read_job_component(struct berth_request *ret, struct berth_err *err)
 
     if (take_container(err) < 0)
         return -1;
-    is_named = names_container(&state.own) || names_container(&state.script);
-    needs_image =
-        is_named || state.own.script == BERTH_YES || state.script.script == BERTH_YES;
+    is_named = names_container(&state.options) || names_container(&state.script);
+    needs_image = is_named || state.options.script == BERTH_YES ||
+                  state.script.script == BERTH_YES;
     if (is_first && is_named)
         state.is_named = true;
     if (at < state.known.count)
@@ -787,7 +788,7 @@ static int read_job_component(struct berth_request *ret, struct berth_err *err)
         return -1;
     if (berth_request_merge(ret, &state.script, err) < 0 ||
         berth_request_merge(ret, &state.job, err) < 0 ||
-        berth_request_merge(ret, &state.own, err) < 0)
+        berth_request_merge(ret, &state.options, err) < 0)
         return -1;
     if (check_component(ret, NULL, err) < 0)
         return -1;
@@ -852,7 +853,7 @@ static int end_job_component(struct berth_err *err)
     if (read_job_component(&merged, err) < 0)
         return -1;
     berth_container_restore();
-    berth_request_fini(&state.own);
+    berth_request_fini(&state.options);
     berth_request_fini(&state.script);
     if (berth_table_add(&state.table, (int)state.table.count, NULL, &merged, err) < 0)
         return -1;
