@@ -156,7 +156,7 @@ static int read_setting(struct berth_settings *settings, const char *text,
                          text);
 }
 
-int berth_settings_read(int count, char *const *words, struct berth_settings *ret,
+int berth_settings_read(int count, char *const *arguments, struct berth_settings *ret,
                         struct berth_err *err)
 {
     int result = 0;
@@ -169,7 +169,7 @@ int berth_settings_read(int count, char *const *words, struct berth_settings *re
     for (int i = 0; i < count; i++) {
         struct berth_err *first = result == 0 ? err : NULL;
 
-        if (read_setting(ret, words[i], first) < 0)
+        if (read_setting(ret, arguments[i], first) < 0)
             result = -1;
     }
     return result;

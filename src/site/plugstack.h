@@ -37,7 +37,7 @@ int berth_plugstack_read(const char *file, char *text, struct berth_plugstack *r
 
 void berth_plugstack_fini(struct berth_plugstack *stack);
 
-/* The KEY=VALUE words after berth.so in plugstack.conf; all other settings are in
+/* The KEY=VALUE arguments after berth.so in plugstack.conf; all other settings are in
  * berth.yaml (site/site.h):
  *
  *     option_prefix=PREFIX   every option is --PREFIX...; default none
@@ -47,11 +47,11 @@ struct berth_settings {
     char *config;        /* NULL: not set */
 };
 
-/* Reads the COUNT words of plugstack.conf (spank.h: the ac and av of each callback).
- * The caller owns *RET (berth_settings_fini), also after -1, which comes with a
- * sentence in ERR about the first wrong word: *RET then has all right values, so that a
- * wrong word does not change the names of options. */
-int berth_settings_read(int count, char *const *words, struct berth_settings *ret,
+/* Reads the COUNT ARGUMENTS of plugstack.conf (spank.h: the ac and av of each
+ * callback). The caller owns *RET (berth_settings_fini), also after -1, which comes
+ * with a sentence in ERR about the first wrong argument: *RET then has all right
+ * values, so that a wrong argument does not change the names of options. */
+int berth_settings_read(int count, char *const *arguments, struct berth_settings *ret,
                         struct berth_err *err);
 
 void berth_settings_fini(struct berth_settings *settings);

@@ -8,7 +8,7 @@
 #include "request/request.h"
 #include "site/site.h"
 
-/* In srun, sbatch and salloc: warns of words that were typed and do not do what they
+/* In srun, sbatch and salloc: warns of arguments that do not do what they
  * seem to do (request/mistakes.h), in one line each. */
 
 /* Print SENTENCE as a warning of srun, sbatch or salloc, with the site's PREFIX in

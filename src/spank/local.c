@@ -217,13 +217,13 @@ static struct berth_typed typed(const struct berth_request *request)
  * berth.yaml is reported when the component ends. */
 static void set_kill_on_bad_exit(void)
 {
-    const struct berth_typed words = typed(NULL);
+    const struct berth_typed line = typed(NULL);
     const struct berth_site *site = NULL;
     struct berth_err err;
 
-    if (berth_mpiworld_has_image(&words) && read_site(&err) == 0)
+    if (berth_mpiworld_has_image(&line) && read_site(&err) == 0)
         site = &state.site;
-    if (getenv(KILL_ON_BAD_EXIT) || !berth_mpiworld_ends_together(&words, site))
+    if (getenv(KILL_ON_BAD_EXIT) || !berth_mpiworld_ends_together(&line, site))
         return;
     state.kill_is_ours = setenv(KILL_ON_BAD_EXIT, "1", 0) == 0;
 }
@@ -238,9 +238,9 @@ static void warn_misnamed(void)
             berth_commandline_warn(state.settings.option_prefix, &sentence);
 }
 
-int berth_local_init(spank_t sp, int count, char **words)
+int berth_local_init(spank_t sp, int count, char **arguments)
 {
-    berth_settings_read(count, words, &state.settings, &state.settings_error);
+    berth_settings_read(count, arguments, &state.settings, &state.settings_error);
     berth_mpiworld_init();
     berth_variable_unset_all(NULL);
     unsetenv(BERTH_BUNDLE_HOST); /* of an outer step */
@@ -293,7 +293,7 @@ static int publish(const char *variable, const struct berth_table *table,
 }
 
 /* Publish what slurmstepd needs as root, when it does not yet read the table. */
-static int publish_words(struct berth_err *err)
+static int publish_for_root(struct berth_err *err)
 {
     const unsigned int count = state.table.containers;
     const char *containers = NULL; /* one */
@@ -462,13 +462,13 @@ static int check_defaults(const struct berth_request *defaults, struct berth_err
 
 /* Add a row for each line. A file without lines gets an empty row: Slurm refuses the
  * file after this callback. HAS_OPTIONS: the component has options of its own. */
-static int add_lines(int group, const struct berth_typed *words,
+static int add_lines(int group, const struct berth_typed *line,
                      const struct berth_request *merged, bool has_options,
                      struct berth_err *err)
 {
     struct berth_request nothing = {0};
 
-    if (berth_lines_read(words, merged, &state.table, check_step, err) < 0)
+    if (berth_lines_read(line, merged, &state.table, check_step, err) < 0)
         return -1;
     if (has_options && check_defaults(merged, err) < 0)
         return -1;
@@ -481,13 +481,13 @@ static int add_lines(int group, const struct berth_typed *words,
 static int add_component(int group, struct berth_request *merged, bool has_options,
                          struct berth_err *err)
 {
-    const struct berth_typed words = typed(merged);
+    const struct berth_typed line = typed(merged);
     const unsigned long tasks = berth_hetgroups_tasks(&state.hetgroups, optind);
     const bool has_others =
         state.table.count > 0 || !berth_hetgroups_ended(&state.hetgroups);
 
-    if (berth_lines_file(&words))
-        return add_lines(group, &words, merged, has_options, err);
+    if (berth_lines_file(&line))
+        return add_lines(group, &line, merged, has_options, err);
     if (has_options && has_others && berth_request_only_explains(merged))
         return berth_table_add(&state.table, group, NULL, merged, err);
     if (has_options && berth_request_check(merged, err) < 0)
@@ -636,7 +636,7 @@ static int publish_step(struct berth_err *err)
 
     if (berth_table_find_container(&state.table))
         table = &state.table;
-    if (publish_words(err) < 0 || publish_site(err) < 0 || publish_host(err) < 0)
+    if (publish_for_root(err) < 0 || publish_site(err) < 0 || publish_host(err) < 0)
         return -1;
     return publish(BERTH_STEP_VARIABLE, table, err);
 }

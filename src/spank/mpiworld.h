@@ -27,8 +27,8 @@ int berth_mpiworld_check(const struct berth_table *table,
 int berth_mpiworld_check_lifetime(const struct berth_request *request,
                                   struct berth_err *err);
 
-/* In srun, before it reads its options: do the words TYPED (`line` and `prefix`) and
- * the environment ask for an image in any component? */
+/* In srun, before it reads its options: do the command line of TYPED (`line` and
+ * `prefix`) and the environment ask for an image in any component? */
 bool berth_mpiworld_has_image(const struct berth_typed *typed);
 
 /* The same: should --kill-on-bad-exit be the default? Yes for components, lines of

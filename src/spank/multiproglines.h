@@ -26,5 +26,5 @@ int berth_lines_read(const struct berth_typed *typed,
 bool berth_lines_mention(const struct berth_hetgroups *line, const char *text);
 
 /* In Slurm before 23.11, when srun has read the file: put berth-task before the
- * words of each line. Returns 0, or -1 with a sentence in ERR. */
+ * arguments of each line. Returns 0, or -1 with a sentence in ERR. */
 int berth_lines_prefix(spank_t sp, struct berth_err *err);

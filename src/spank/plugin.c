@@ -11,23 +11,23 @@ SPANK_PLUGIN(berth, 1)
 extern const char plugin_release[];
 const char plugin_release[] = BERTH_VERSION;
 
-int slurm_spank_init(spank_t sp, int count, char **words)
+int slurm_spank_init(spank_t sp, int count, char **arguments)
 {
     switch (spank_context()) {
     case S_CTX_LOCAL:
     case S_CTX_ALLOCATOR:
-        return berth_local_init(sp, count, words);
+        return berth_local_init(sp, count, arguments);
     case S_CTX_REMOTE:
-        return berth_remote_init(sp, count, words);
+        return berth_remote_init(sp, count, arguments);
     default:
         return 0;
     }
 }
 
-int slurm_spank_init_post_opt(spank_t sp, int count, char **words)
+int slurm_spank_init_post_opt(spank_t sp, int count, char **arguments)
 {
     (void)count;
-    (void)words;
+    (void)arguments;
     switch (spank_context()) {
     case S_CTX_LOCAL:
         return berth_local_step();
@@ -42,10 +42,10 @@ int slurm_spank_init_post_opt(spank_t sp, int count, char **words)
 
 /* The callbacks of one context. */
 #define CALLBACK(name, function)                                                       \
-    int name(spank_t sp, int count, char **words)                                      \
+    int name(spank_t sp, int count, char **arguments)                                  \
     {                                                                                  \
         (void)count;                                                                   \
-        (void)words;                                                                   \
+        (void)arguments;                                                               \
         return function(sp);                                                           \
     }
 

@@ -8,8 +8,8 @@
  * returns 0; berth_local_init() returns -1 if Slurm refuses an option. */
 
 /* In slurm_spank_init(): register the options, and unset the variables of an outer
- * step. COUNT and WORDS are the plugin's words in plugstack.conf. */
-int berth_local_init(spank_t sp, int count, char **words);
+ * step. COUNT and ARGUMENTS are those of the plugin in plugstack.conf. */
+int berth_local_init(spank_t sp, int count, char **arguments);
 
 /* In slurm_spank_init_post_opt() of srun, which Slurm calls after the options of each
  * component (each het group of each spec): add the request of the component to the
@@ -28,10 +28,10 @@ int berth_local_launch(spank_t sp);
  * callback fails, Slurm drains the node or ignores the failure, which differs by
  * release. Each function returns 0. */
 
-/* In slurm_spank_init(), as root: read the words COUNT and WORDS of plugstack.conf for
+/* In slurm_spank_init(), as root: read the COUNT ARGUMENTS of plugstack.conf for
  * all calls, and register the options; without that slurmd logs that
  * it does not know them. */
-int berth_remote_init(spank_t sp, int count, char **words);
+int berth_remote_init(spank_t sp, int count, char **arguments);
 
 /* In slurm_spank_init_post_opt(), as root, once per node and step: open the
  * descriptors that the tasks share. Later is too late: with

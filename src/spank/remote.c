@@ -79,9 +79,9 @@ static int ignore_option(int id, const char *value, int remote)
     return 0;
 }
 
-int berth_remote_init(spank_t sp, int count, char **words)
+int berth_remote_init(spank_t sp, int count, char **arguments)
 {
-    berth_settings_read(count, words, &shared.settings, &shared.error);
+    berth_settings_read(count, arguments, &shared.settings, &shared.error);
     berth_options_register(sp, shared.settings.option_prefix, NULL, ignore_option);
     return 0;
 }

@@ -16,8 +16,8 @@
  * with a sentence in ERR if that table is damaged. */
 int berth_resubmit_init(struct berth_table *ret, struct berth_err *err);
 
-/* Executes sbatch again, with the words of LINE and TABLE. LINE and OPTIND are at the
- * current component (request/hetgroup.h). Returns only on failure: -1 with a sentence
- * in ERR. */
+/* Executes sbatch again, with the arguments of LINE and TABLE. LINE and OPTIND are at
+ * the current component (request/hetgroup.h). Returns only on failure: -1 with a
+ * sentence in ERR. */
 int berth_resubmit(const struct berth_hetgroups *line, int optind,
                    const struct berth_table *table, struct berth_err *err);

@@ -22,8 +22,8 @@ struct berth_taskfacts {
     bool has_record; /* the site keeps records */
 };
 
-/* The argv of the step, of *RET_COUNT words; 0 if Slurm does not have it. With
- * --multi-prog the second word is the text of the file. Slurm owns the words. */
+/* The argv of the step, of *RET_COUNT arguments; 0 if Slurm does not have it. With
+ * --multi-prog the second one is the text of the file. Slurm owns them. */
 char **berth_taskfacts_argv(spank_t sp, int *ret_count);
 
 /* The program of the task: argv[0], or the word of its --multi-prog line after our
