@@ -18,6 +18,7 @@
 #include "request/values.h"
 #include "request/wire.h"
 #include "container/become.h"
+#include "plan/pytorch.h"
 
 /* Is VALUE (NULL: unset) that of VARIABLE, NAME=VALUE? So are variables below. */
 static bool is_same(const char *value, const char *variable)
@@ -75,6 +76,9 @@ static bool is_of_program(const struct berth_hostenv *outside, const char *varia
 {
     if (is_of_image(variable) || is_of_task(variable))
         return false;
+    if (outside->pytorch &&
+        berth_pytorch_is_own(outside->program, outside->pytorch, variable))
+        return false; /* the rank of this task, for example */
     if (is_same(berth_environ_value(outside->container, variable), variable))
         return false;
     if (is_option(variable))

@@ -19,6 +19,8 @@ struct berth_hostenv {
     char *const *program;                /* environment of the program that asks */
     const struct berth_request *request; /* of the step, as its user asked */
     char *const *command;                /* its name and arguments */
+    const struct berth_strvec *pytorch;  /* environment.pytorch of the site; NULL: the
+                                            step's tasks get no variables for PyTorch */
     bool is_script;                      /* the task is the batch script of a job */
     const char *workdir; /* working directory of the program, if the host does not have
                             it; NULL: the host has it */

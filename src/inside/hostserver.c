@@ -293,6 +293,7 @@ static int prepare(struct command *command, struct berth_err *err)
                                     .request = request_of(launch->order),
                                     .command = command->question.words.items +
                                                BERTH_HOSTCOMMAND_NAME,
+                                    .pytorch = &launch->order->terms.pytorch,
                                     .is_script = launch->order->script};
     const struct berth_hostfiles files = {look, command, launch->environment};
     const char *directory;

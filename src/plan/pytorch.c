@@ -186,3 +186,23 @@ void berth_pytorch_env(char *const *environment, const struct berth_strvec *list
         berth_strvec_pushf(ret, "%s=%s", plan.variables.items[i].name,
                            plan.variables.items[i].value);
 }
+
+bool berth_pytorch_is_own(char *const *environment, const struct berth_strvec *list,
+                          const char *variable)
+{
+    BERTH_STRVEC struct berth_strvec others = {0};
+    BERTH_STRVEC struct berth_strvec given = {0};
+
+    if (!berth_environ_value(environment, "PYTORCH_VERSION"))
+        return false;
+    for (char *const *it = environment; *it; it++)
+        if (*it != variable)
+            berth_strvec_push(&others, *it);
+    if (others.failed)
+        return false;
+    berth_pytorch_env(others.items, list, &given);
+    for (size_t i = 0; i < given.count; i++)
+        if (strcmp(given.items[i], variable) == 0)
+            return true;
+    return false;
+}

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/strvec.h"
 #include "plan/plan.h"
 
@@ -19,3 +21,9 @@ void berth_pytorch_variables(char *const *environment, const struct berth_strvec
 /* Append the same to RET as NAME=VALUE. */
 void berth_pytorch_env(char *const *environment, const struct berth_strvec *list,
                        struct berth_strvec *ret);
+
+/* Is VARIABLE of ENVIRONMENT, NAME=VALUE, as berth_pytorch_env() gives it to a task
+ * with that environment? Then it says which task this is, and a step that the task
+ * starts must not inherit it. */
+bool berth_pytorch_is_own(char *const *environment, const struct berth_strvec *list,
+                          const char *variable);

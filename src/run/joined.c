@@ -79,7 +79,9 @@ static int apply_environment(const struct berth_task *task,
     if (berth_task_set(&changes, err) < 0)
         return -1;
     unsetenv(BERTH_TASK_UMASK); /* it is not the command's */
-    berth_pytorch_env(environ, &task->order.terms.pytorch, &pytorch);
+    /* A batch script is not a task: its steps would all inherit its rank. */
+    if (!task->order.script)
+        berth_pytorch_env(environ, &task->order.terms.pytorch, &pytorch);
     if (berth_task_set(&pytorch, err) < 0 || berth_task_set(&asked, err) < 0)
         return -1;
     return berth_err_oom_if(complete_path() < 0, err);

@@ -55,6 +55,11 @@ static const struct {
      {"BERTH_CONTAINER_IMAGE=/b.sif", "BERTH_MPI_BIND=host"},
      {"BERTH_CONTAINER_IMAGE=/b.sif", "BERTH_MPI_BIND=off"},
      "BERTH_MPI_BIND=off\n"},
+    {"the rank of the task in PyTorch",
+     {"SLURM_PROCID=1"},
+     {"SLURM_PROCID=0", "PYTORCH_VERSION=2.2"},
+     {"SLURM_PROCID=1", "PYTORCH_VERSION=2.2", "RANK=1", "LOCAL_RANK=7"},
+     "SLURM_PROCID=1\nLOCAL_RANK=7\n"},
     {"a name that begins another", {"AB=1"}, {"AB=1"}, {"A=2", "AB=1"}, "AB=1\nA=2\n"},
 };
 
@@ -63,11 +68,13 @@ static char *environment_of(size_t i, struct berth_strvec *ret)
 {
     static char *command[] = {(char *)"srun", (char *)"--container-image=/b.sif", NULL};
     struct berth_request request = {.image = (char *)"/a.sif"};
+    const struct berth_strvec pytorch = {0};
     const struct berth_hostenv outside = {.task = (char *const *)cases[i].task,
                                           .container =
                                               (char *const *)cases[i].container,
                                           .program = (char *const *)cases[i].program,
                                           .request = &request,
+                                          .pytorch = &pytorch,
                                           .command = command};
     struct berth_err err;
 

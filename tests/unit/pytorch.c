@@ -72,6 +72,34 @@ TEST_ROWS(a_pytorch_image_gets_its_variables, given)
 }
 
 static const struct {
+    const char *environment[16]; /* the last one is asked about */
+    const char *site;            /* an item of environment.pytorch; NULL: all */
+    bool is_own;
+} owned[] = {
+    {LINES(STEP, "RANK=5"), NULL, true},
+    {LINES(STEP, "RANK=4"), NULL, false},
+    {LINES(STEP, "MASTER_ADDR=n2"), NULL, true},
+    {LINES(STEP, "SLURM_NNODES=3"), NULL, false},
+    {LINES("SLURM_PROCID=5", "RANK=5"), NULL, false}, /* another image */
+    {LINES(STEP, "RANK=5"), "MASTER_PORT", false},
+    {LINES(STEP, "NCCL_DEBUG=INFO"), "NCCL_DEBUG=INFO", true},
+};
+
+TEST_ROWS(a_task_has_variables_of_its_own, owned)
+{
+    BERTH_STRVEC struct berth_strvec list = {0};
+    char *const *environment = (char *const *)owned[_i].environment;
+    size_t last = 0;
+
+    while (environment[last + 1])
+        last++;
+    if (owned[_i].site)
+        berth_strvec_push(&list, owned[_i].site);
+    ck_assert_int_eq(berth_pytorch_is_own(environment, &list, environment[last]),
+                     owned[_i].is_own);
+}
+
+static const struct {
     const char *list;
     const char *first;
 } lists[] = {

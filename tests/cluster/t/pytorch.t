@@ -30,6 +30,17 @@ try "the user's variables and --container-env win" "here:29500 0/1 0 7" -- \
 try "the container of a job has them for each step" "0 1" "sort | paste -sd' '" -- salloc -Q -w n1 -n2 sh -c \
     "srun -n1 $P --container-lifetime=job true; srun -n2 $P --container-lifetime=job sh -c 'echo \$RANK'"
 
+try "a step that a task starts has ranks of its own" "0/2 0 1/2 0" "sort | paste -sd' '" -- \
+    salloc -Q -w n1,n2 -N2 srun -w n1 -N1 -n1 "$P" srun -Q -N2 -n2 sh -c 'echo $RANK/$WORLD_SIZE $LOCAL_RANK'
+script job.sh <<'END'
+#!/bin/sh
+echo script ${RANK-none} ${LOCAL_RANK-none} ${MASTER_PORT-none}
+srun -Q sh -c 'echo $RANK/$WORLD_SIZE $LOCAL_RANK $MASTER_ADDR'
+END
+try "a batch script in the image is not a task; its steps have ranks" \
+    "0/4 0 n1${nl}1/4 1 n1${nl}2/4 0 n1${nl}3/4 1 n1${nl}script none none none" -- \
+    sh -c "rm -f job.out; sbatch -Q -W -o job.out -w n1,n2 -N2 --ntasks-per-node=2 $P --container-script job.sh; sort job.out"
+
 on login alice bash -ec 'rm -rf torch torch.sqsh; mkdir torch; cp -a /images/a.dir/{bin,etc,lib,lib64,usr} torch/
     chmod u+w torch/etc; echo PYTORCH_VERSION=2.2 >torch/etc/environment
     echo WORLD_SIZE=12 >>torch/etc/environment
