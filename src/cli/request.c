@@ -156,7 +156,8 @@ static int check_run(const struct berth_request *request, struct berth_err *err)
         return berth_err_set(err, "run: --container-save: only a step of srun with the "
                                   "plugin saves its container; write `berth save`, or "
                                   "leave it out");
-    if (request->container_name)
+    /* the job keeps the container of its batch script */
+    if (request->container_name && !getenv(BERTH_SCRIPT_VARIABLE))
         return berth_err_set(err, "run: --container-name: only steps of srun with the "
                                   "plugin have containers with names; leave it out");
     return 0;

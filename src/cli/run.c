@@ -223,6 +223,9 @@ static void fill_order(const struct berth_request *request,
     order->request = *request;
     order->request.env = *variables;
     order->script = (char *)self.script;
+    /* the job keeps a container with a name, which the steps of the script use, too */
+    if (self.script && request->container_name)
+        order->job = berth_slurmtask_job();
     order->terms = *terms;
     order->runtime = self.site.runtime.path;
     order->container.has_spaces = berth_request_is_separate(request, environ);

@@ -119,6 +119,11 @@ bool berth_slurmtask_is_first_rank(void)
     return is_zero(rank);
 }
 
+unsigned int berth_slurmtask_job(void)
+{
+    return number_of("SLURM_JOB_ID");
+}
+
 unsigned int berth_slurmtask_nodes(void)
 {
     return number_of("SLURM_STEP_NUM_NODES");

@@ -35,6 +35,9 @@ bool berth_slurmtask_is_first_rank(void);
 unsigned int berth_slurmtask_nodes(void);
 unsigned int berth_slurmtask_tasks(void);
 
+/* The number of the job; 0: there is none. */
+unsigned int berth_slurmtask_job(void);
+
 /* Has the step of this task several components? */
 bool berth_slurmtask_has_components(void);
 

@@ -54,6 +54,14 @@ void berth_batch_open(spank_t sp)
     batch.host = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
+bool berth_batch_keeps(spank_t sp)
+{
+    char lifetime[8] = "";
+
+    spank_getenv(sp, BERTH_LIFETIME_VARIABLE, lifetime, sizeof(lifetime));
+    return strcmp(lifetime, BERTH_LIFETIME_JOB) == 0;
+}
+
 /* Does the script of a job with REQUEST run in the image, by the user's word or by a
  * rule of SITE? */
 static bool runs_in_image(const struct berth_site *site, spank_t sp,

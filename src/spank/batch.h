@@ -19,6 +19,10 @@ bool berth_batch_is(spank_t sp);
  * an image. Reads nothing of the user's. */
 void berth_batch_open(spank_t sp);
 
+/* Does the job keep the container of its script? As root, reads a few bytes of the
+ * user's only. */
+bool berth_batch_keeps(spank_t sp);
+
 /* In the process that becomes the script, as the user: put berth-oci before the script
  * if it is to run in the image. SETTINGS are those of plugstack.conf; NULL: they have
  * an error. Returns 0, or -1 with a sentence in ERR. */

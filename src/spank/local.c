@@ -764,6 +764,26 @@ static bool names_container(const struct berth_request *request)
     return request->image || request->container_name;
 }
 
+/* Refuse what a script with REQUEST cannot have if it runs in the image: when it
+ * begins, its job has no container yet, and slurmstepd waits for no image after it. */
+static int check_script_container(const struct berth_request *request,
+                                  struct berth_err *err)
+{
+    if (!is_sbatch() || !script_runs_in_image(request))
+        return 0;
+    if (request->container_name && !request->image)
+        return berth_err_set(err,
+                             "--container-name=%s: the batch script begins the job, "
+                             "which has no such container; add --container-image "
+                             "(containers end with their job: see --container-save)",
+                             request->container_name);
+    if (request->save)
+        return berth_err_set(err, "--container-save: only a step saves its container; "
+                                  "write srun --container-save in the script, with "
+                                  "--container-name here for what the script writes");
+    return 0;
+}
+
 /* Read the options of a component of sbatch or salloc into *RET, and check them, unless
  * an earlier start of this sbatch did. As for Slurm's own options, the environment wins
  * over the script, and the command line over both (sbatch(1)). */
@@ -794,6 +814,8 @@ static int read_job_component(struct berth_request *ret, struct berth_err *err)
         return -1;
     if (needs_image && berth_request_check(ret, err) < 0)
         return -1;
+    if (is_first && check_script_container(ret, err) < 0)
+        return -1;
     if (berth_commandline_pull(&state.site, ret, err) < 0)
         return -1;
 
@@ -804,14 +826,20 @@ static int read_job_component(struct berth_request *ret, struct berth_err *err)
     return berth_commandline_job(&line, find_bundle(), err);
 }
 
-/* Publish for the batch step that the job has an image. */
-static int publish_batch(struct berth_err *err)
+/* Publish what slurmstepd needs as root before a script with REQUEST of sbatch: whether
+ * the job has an image, and whether it keeps the container of the script. */
+static int publish_batch(const struct berth_request *request, struct berth_err *err)
 {
-    const char *value = NULL;
+    const char *image = NULL;
+    const char *lifetime = NULL;
 
     if (is_sbatch() && state.is_named)
-        value = "1";
-    return berth_variable_publish(BERTH_BATCH_VARIABLE, value, err);
+        image = "1";
+    if (is_sbatch() && request->container_name)
+        lifetime = BERTH_LIFETIME_JOB;
+    if (berth_variable_publish(BERTH_BATCH_VARIABLE, image, err) < 0)
+        return -1;
+    return berth_variable_publish(BERTH_LIFETIME_VARIABLE, lifetime, err);
 }
 
 /* In sbatch, where only the environment after the first component counts: if the
@@ -834,7 +862,7 @@ static int publish_job(struct berth_err *err)
     const struct berth_request *last = &state.table.rows[count - 1].request;
     const bool is_known = state.known.count >= count;
 
-    if (count == 1 && publish_batch(err) < 0)
+    if (count == 1 && publish_batch(last, err) < 0)
         return -1;
     if (count > 1 && is_sbatch())
         return resubmit_if_unlike(is_known, err);

@@ -154,13 +154,17 @@ static bool may_keep_containers(spank_t sp)
 {
     char lifetime[8] = "";
 
+    if (berth_batch_is(sp))
+        return berth_batch_keeps(sp);
     spank_getenv(sp, BERTH_LIFETIME_VARIABLE, lifetime, sizeof(lifetime));
     return berth_policy_may_last_job(&shared.site, berth_text_given(lifetime));
 }
 
 int berth_remote_forked(spank_t sp)
 {
-    if (!shared.rendezvous.page || shared.is_forked)
+    const bool is_step_with_images = shared.rendezvous.page;
+
+    if (shared.is_forked || (!is_step_with_images && !berth_batch_is(sp)))
         return 0;
     shared.is_forked = true;
     if (may_keep_containers(sp))

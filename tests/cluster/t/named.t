@@ -130,6 +130,33 @@ equal "a step goes on when the one that started the container has ended" "first 
     wait
 ) | paste -sd' ')"
 
+echo "# a batch script"
+# scripted OPTION...: the output of a job whose script is standard input, in the image.
+scripted() {
+    script job.sh
+    alice sh -c 'rm -f job.out; sbatch -Q -W -o job.out -w n3 -n2 "$@" job.sh 2>&1; cat job.out' \
+        sh "$A" --container-name=script --container-script "$@"
+}
+its_script() {
+    cat <<'END'
+#!/bin/sh
+echo "script $(id -u)" >/opt/by
+srun -Q sh -c 'cat /opt/by; echo step >/opt/step'
+srun -Q -n1 --container-workdir=/opt cat step
+cat /opt/step
+srun -Q -n1 --container-name=other cat /opt/by
+END
+}
+equal "its steps have what it writes, and the reverse" \
+    "script 2001,script 2001,step,step,cat: /opt/by: No such file or directory" \
+    "$(its_script | scripted | sed '/^srun: error/d; s,^/usr/bin/,,' | paste -sd,)"
+equal "... as root" "script 0,script 0,step,step" \
+    "$(its_script | scripted --container-remap-root | grep ^s | grep -v '^srun: error' | paste -sd,)"
+matches "a step with other mounts while the script runs" \
+    "n3: --container-name=script: .*/srv" \
+    "$(scripted <<<$'#!/bin/sh\nsrun -Q -n1 --container-mounts=/srv:/srv true')"
+equal "a script that ends leaves nothing" 0 "$(wait_for 10 has_no_job; on n3 root sh -c 'ls /tmp | grep -c berth-write')"
+
 echo "# refusals"
 matches ":create of a name that is there" \
     "n1: --container-name=work:create: the job has a container with this name; leave out :create, or take another name" \
