@@ -378,15 +378,32 @@ static bool has_host(const char *name)
     return strchr(host, ':') || berth_registry_is_host(host);
 }
 
+/* Is the part of URI before MARK a name that Docker takes for an organisation, because
+ * it has neither a dot nor a port? */
+static bool is_short_host(const char *uri, const char *mark)
+{
+    const char *host = host_of(rest_of(uri));
+    const size_t length = (size_t)(mark - host);
+
+    if (memchr(host, '.', length) || memchr(host, ':', length))
+        return false;
+    return memchr(host, '/', length) == NULL;
+}
+
 char *berth_registry_plain(const char *uri)
 {
-    char *plain = strdup(uri);
-    char *mark = NULL;
+    const char *mark = NULL;
+    const char *port = "";
+    char *plain = NULL;
 
-    if (plain && berth_text_starts(uri, "docker://"))
-        mark = strchr(plain, '#');
-    if (mark)
-        *mark = '/';
+    if (berth_text_starts(uri, "docker://"))
+        mark = strchr(uri, '#');
+    if (!mark)
+        return strdup(uri);
+    if (is_short_host(uri, mark))
+        port = ":443";
+    if (asprintf(&plain, "%.*s%s/%s", (int)(mark - uri), uri, port, mark + 1) < 0)
+        return NULL;
     return plain;
 }
 

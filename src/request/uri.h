@@ -75,6 +75,7 @@ bool berth_registry_is_host(const char *name);
 /* Does NAME end like the file of an image or an archive (.sif, .tar, ...)? */
 bool berth_registry_is_file(const char *name);
 
-/* A copy of URI with `/` in place of the `#` of docker://REGISTRY#NAME. The caller
- * frees the copy. NULL: out of memory. */
+/* A copy of URI with `/` in place of the `#` of docker://REGISTRY#NAME. A REGISTRY
+ * without a dot gets the port that it has anyway: else it would be an organisation at
+ * Docker's. The caller frees the copy. NULL: out of memory. */
 char *berth_registry_plain(const char *uri);

@@ -26,6 +26,7 @@ static const struct {
     {"ubuntu:22.04", "docker://ubuntu:22.04"},
     {"nvcr.io#nvidia/pytorch:24.01", "docker://nvcr.io/nvidia/pytorch:24.01"},
     {"nvcr.io#nvidia/pytorch", "docker://nvcr.io/nvidia/pytorch"},
+    {"site#nvidia/pytorch:24.01", "docker://site:443/nvidia/pytorch:24.01"},
     {"nvcr.io/nvidia/pytorch", "docker://nvcr.io/nvidia/pytorch"},
     {"registry.site.ch/a/b", "docker://registry.site.ch/a/b"},
     {"localhost:5000/app", "docker://localhost:5000/app"},
@@ -102,7 +103,9 @@ static const struct {
 } uris[] = {
     {"docker://nvcr.io#nvidia/a:1", "docker://nvcr.io/nvidia/a:1"},
     {"docker://nvcr.io/nvidia/a:1", "docker://nvcr.io/nvidia/a:1"},
-    {"docker://a#b#c", "docker://a/b#c"},
+    {"docker://a#b#c", "docker://a:443/b#c"},
+    {"docker://site:5000#b", "docker://site:5000/b"},
+    {"docker://me@site#b:1", "docker://me@site:443/b:1"},
     {"oras://a#b", "oras://a#b"},
     {"a#b", "a#b"},
 };
