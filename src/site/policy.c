@@ -343,7 +343,7 @@ static bool is_sites(const struct berth_request *request,
     if (id == BERTH_OPTION_MPI)
         return !request->libs;
     if (id == BERTH_OPTION_WRITABLE)
-        return !request->container_name && request->root != BERTH_YES;
+        return !request->container_name && request->root != BERTH_YES && !request->save;
     return true;
 }
 
@@ -433,13 +433,15 @@ static int check_name(const struct berth_site *site, const struct berth_request 
                          site->file);
 }
 
-/* Whoever is root in the container installs packages in it, so the image of WHOLE can
- * be written to if nobody has said otherwise, and the site does not forbid that. */
-static void let_root_write(const struct berth_site *site,
-                           const struct berth_rules_job *job,
-                           struct berth_request *whole)
+/* Whoever is root in the container installs packages in it, and whoever saves it has
+ * changed it: the image of WHOLE can be written to if nobody has said otherwise, and
+ * the site does not forbid that. */
+static void let_write(const struct berth_site *site, const struct berth_rules_job *job,
+                      struct berth_request *whole)
 {
-    if (whole->root != BERTH_YES || whole->writable != BERTH_UNSAID)
+    const bool is_meant = whole->root == BERTH_YES || whole->save;
+
+    if (!is_meant || whole->writable != BERTH_UNSAID)
         return;
     if (!berth_rules_forbidden(site, job, BERTH_OPTION_WRITABLE))
         whole->writable = BERTH_YES;
@@ -459,7 +461,7 @@ static int make_whole(const struct berth_site *site,
         return -1;
     if (check_name(site, &forced, ret, err) < 0)
         return -1;
-    let_root_write(site, &facts->job, ret);
+    let_write(site, &facts->job, ret);
     return berth_request_complete(ret, err);
 }
 

@@ -221,6 +221,10 @@ static const struct decision writable[] = {
     {"rule=container-readonly=", "image=/a&remap-root=",
      "image=/a&readonly=&remap-root="},
     {"forbid=container-writable=", "image=/a&remap-root=", "image=/a&remap-root="},
+    /* and who saves a container has changed it */
+    {"", "image=/a&save=/a.sif", "image=/a&writable=&save=/a.sif"},
+    {"", "image=/a&readonly=&save=/a.sif", "image=/a&readonly=&save=/a.sif"},
+    {"forbid=container-writable=", "image=/a&save=/a.sif", "image=/a&save=/a.sif"},
     {"", "image=/a&remap-root=&explain=text",
      "image=/a&writable=&remap-root=&explain=text"},
     {"", "image=/a&name=work&explain=text",

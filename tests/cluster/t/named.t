@@ -216,6 +216,11 @@ matches "srun prints what is written, and how large it is" "berth: n1: saved '/h
 equal "... with what was written" one "$(step_on_n1 --container-image=save1.sif cat /opt/saved)"
 matches "a file that is there stays" "--container-save: '/home/alice/save1.sif' is there; remove it, or take another name" \
     "$(save save1.sif "$A" true)"
+save save5.sif "$A" sh -c 'echo five >/opt/saved' >/dev/null
+equal "... without --container-writable" five "$(step_on_n1 --container-image=save5.sif cat /opt/saved)"
+on login alice rm -f save5.sif
+matches "... unless it is read-only" "Read-only file system.*save5.sif' is not written, because a task has failed" \
+    "$(save save5.sif "$A" --container-readonly sh -c 'echo five >/opt/saved' | paste -sd' ')"
 step_on_n1 --container-name=work --container-args=--fakeroot sh -c 'rm -r /opt/five' >/dev/null
 save save2.sif --container-name=work sh -c 'echo two >/opt/saved' >/dev/null
 equal "a container with a name" two "$(step_on_n1 --container-image=save2.sif cat /opt/saved)"
