@@ -12,6 +12,7 @@
 #include "base/environ.h"
 #include "base/resolve.h"
 #include "base/text.h"
+#include "container/munge.h"
 #include "mpi/pmi.h"
 #include "request/path.h"
 
@@ -61,22 +62,26 @@ static unsigned int count_tasks(const struct check *check)
     return (unsigned int)strtoul(value, NULL, 10);
 }
 
-/* As root in a user namespace, an MPI of the image cannot connect to Slurm's PMIx
- * server, and ends in MPI_Init. TYPE is that of --mpi; NULL: none. Refuse WHOSE MPI,
- * which speaks to MANAGERS. */
+/* As root in a user namespace, an MPI of the image connects to Slurm's PMIx server by
+ * munge, or ends in MPI_Init. TYPE is that of --mpi; NULL: none. Refuse WHOSE MPI,
+ * which speaks to MANAGERS, without it. */
 static int check_root(const struct check *check, unsigned int managers,
                       const char *type, const char *whose, struct berth_err *err)
 {
     const bool is_root = check->inside->request->root == BERTH_YES;
     const bool is_pmix = type && berth_text_starts(type, "pmix");
+    const char *why;
 
     if (!is_root || !is_pmix || !(managers & BERTH_PMI_PMIX))
         return 0;
+    why = berth_munge_why_not(check->inside->task, BERTH_MUNGE_LIBRARIES);
+    if (!why)
+        return 0;
     return berth_err_set(err,
                          "--container-remap-root: %s ends in MPI_Init with --mpi=%s if "
-                         "it runs as root; leave --container-remap-root out of this "
-                         "step, or have the host's MPI run (--mpi-bind=host)",
-                         whose, type);
+                         "it runs as root, as %s; leave --container-remap-root out of "
+                         "this step, or have the host's MPI run (--mpi-bind=host)",
+                         whose, type, why);
 }
 
 /* Checks the MPI of FAMILY: that of REPLACEMENT, or of the image (NULL). *RET_SPEAKS:

@@ -21,6 +21,7 @@
 #include "ipc/loadmarks.h"
 #include "ipc/report.h"
 #include "container/program.h"
+#include "container/munge.h"
 
 extern char **environ;
 
@@ -118,6 +119,28 @@ static void print_note(const struct berth_task *task, const struct berth_err *no
                       berth_request_name(request), note->text);
 }
 
+/* Warn once for the component if the image's MPI may not connect to Slurm's PMIx server
+ * because its user is root. With --mpi-bind that was decided. */
+static void warn_of_root(const struct berth_task *task)
+{
+    const struct berth_request *request = &task->order.request;
+    char *const *given = task->launch.environment;
+    const char *type = berth_environ_value(given, "SLURM_MPI_TYPE");
+    const char *why;
+
+    if (request->root != BERTH_YES || berth_request_mpi_chosen(request) ||
+        !task->order.step.is_first || !type || !berth_text_starts(type, "pmix"))
+        return;
+    why = berth_munge_why_not(given, BERTH_MUNGE_LIBRARIES);
+    if (why && berth_munge_is_wanted(BERTH_MUNGE_LIBRARIES))
+        berth_report_line(STDERR_FILENO, task->launch.node,
+                          "warning: image '%s': --container-remap-root: with --mpi=%s "
+                          "its MPI ends in MPI_Init if it runs as root, as %s; leave "
+                          "--container-remap-root out of this step, or add "
+                          "--mpi-bind=host",
+                          berth_request_name(request), type, why);
+}
+
 static int become(const struct berth_task *task,
                   const struct berth_rendezvous *rendezvous, struct berth_err *err)
 {
@@ -158,6 +181,7 @@ static int become(const struct berth_task *task,
         fcntl(task->order.report, F_SETFD, FD_CLOEXEC);
     if (berth_request_is_explained(&task->order.request))
         return berth_become_try(&it, err);
+    warn_of_root(task);
     return berth_become_command(&it, err);
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "container/munge.h"
 #include "request/mount.h"
 #include "request/path.h"
 #include "site/mountrules.h"
@@ -223,6 +224,14 @@ static void add_directory(struct berth_launch *launch)
     add(launch, directory, directory, "rw", "the working directory");
 }
 
+/* The image's PMIx reaches Slurm's server as root only by munge. */
+static void add_munge(struct berth_launch *launch)
+{
+    if (launch->request->root == BERTH_YES && berth_munge_is_here())
+        add(launch, BERTH_MUNGE_PLACE, BERTH_MUNGE_PLACE, "ro",
+            "by munge, PMIx shows the user behind root (--container-remap-root)");
+}
+
 /* Where the place of MOUNT leads through a symbolic link of another mount, mount at the
  * end of the link, too: the runtime would mount at the name of the link, where no path
  * leads. */
@@ -272,6 +281,7 @@ static int add_unasked(struct berth_launch *launch, struct berth_err *err)
 
     add_temporary(launch);
     add_directory(launch);
+    add_munge(launch);
     for (size_t i = 0; i < mounts->count; i++) {
         BERTH_MOUNT struct berth_mount mount = {0};
 

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/fd.h"
+#include "container/munge.h"
 #include "request/defaults.h"
 #include "request/mpirun.h"
 #include "site/policy.h"
@@ -127,14 +128,14 @@ static bool may_share_world(const struct berth_table *table)
     return false;
 }
 
-/* As root in a user namespace, the image's own MPI cannot connect to Slurm's PMIx
- * server and ends in MPI_Init; with pmi2, or with the host's MPI, it runs. Refuse that
- * if the user has written the TYPE of --mpi: with MpiDefault the program may use no
- * MPI. */
+/* Without munge, the image's own MPI cannot connect to Slurm's PMIx server as root in a
+ * user namespace, and ends in MPI_Init; with pmi2, or with the host's MPI, it runs.
+ * Refuse that if the user has written the TYPE of --mpi: with MpiDefault the program
+ * may use no MPI. Whether an image can use munge is known on the node. */
 static int check_root(const struct berth_table *table, const char *type,
                       struct berth_err *err)
 {
-    if (!type || !berth_text_starts(type, "pmix"))
+    if (!type || !berth_text_starts(type, "pmix") || berth_munge_is_here())
         return 0;
     for (size_t i = 0; i < table->count; i++) {
         const struct berth_request *request = &table->rows[i].request;
@@ -143,8 +144,8 @@ static int check_root(const struct berth_table *table, const char *type,
             !berth_request_starts_mpirun(request))
             return berth_err_set(
                 err,
-                "--container-remap-root: with --mpi=%s the image's own "
-                "MPI ends in MPI_Init if it runs as root; add "
+                "--container-remap-root: with --mpi=%s and without munge the "
+                "image's own MPI ends in MPI_Init if it runs as root; add "
                 "--mpi-bind=host, or leave --container-remap-root out "
                 "of this step",
                 type);

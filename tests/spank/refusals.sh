@@ -31,7 +31,7 @@ refuse "--container-save: 'x.img': an image is a SIF file or a squashfs file; gi
     --container-save=x.img
 refuse "--container-save: 'T/old.sif' is there; remove it, or take another name" \
     --container-save=old.sif
-root="--container-remap-root: with --mpi=pmix the image's own MPI ends in MPI_Init if it runs as root; add --mpi-bind=host, or leave --container-remap-root out of this step"
+root="--container-remap-root: with --mpi=pmix and without munge the image's own MPI ends in MPI_Init if it runs as root; add --mpi-bind=host, or leave --container-remap-root out of this step"
 refuse "$root" --mpi=pmix --container-remap-root
 refuse "$root" --mpi=pmix --container-remap-root --mpi-bind=hybrid
 refuse "--container-unshare: unknown namespace 'foo'; expected net, ipc or uts, with commas between them" \

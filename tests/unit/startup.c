@@ -48,11 +48,13 @@ static const struct {
     {STEP("2", "pmi2"), .bound = {BERTH_FAMILY_MPICH, BERTH_FAMILY_OPENMPI},
      .warned = "the host's Open MPI uses PMIx and"},
     {STEP("2", "none"), .has_none = true},
-    /* As root it does not reach the PMIx server; the host's does. */
+    /* As root it reaches the PMIx server by munge alone; the host's does. */
     {STEP("1", "pmix"), .is_root = true, .wants = BERTH_FAMILY_OPENMPI,
-     .refused = "--container-remap-root: the image's Open MPI ends in MPI_Init with "
-                "--mpi=pmix if it runs as root; leave --container-remap-root out of "
-                "this step, or have the host's MPI run (--mpi-bind=host)"},
+     .refused =
+         "--container-remap-root: the image's Open MPI ends in MPI_Init with "
+         "--mpi=pmix if it runs as root, as Slurm's PMIx takes no credential of "
+         "munge here; leave --container-remap-root out of this step, or have the "
+         "host's MPI run (--mpi-bind=host)"},
     {STEP("2", "pmi2"), .is_root = true, .wants = BERTH_FAMILY_MPICH},
     {STEP("2", "pmix"), .is_root = true, .wants = BERTH_FAMILY_OPENMPI,
      .bound = {BERTH_FAMILY_OPENMPI}},

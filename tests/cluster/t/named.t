@@ -8,7 +8,7 @@
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
 
-need_images a b env entry noshell
+need_images a b env entry noshell openmpi
 A=--container-image=/images/a.sif
 at_exit 'on login alice scancel -u alice'
 
@@ -98,8 +98,25 @@ matches "a user without subordinate ids" \
     "n1: --container-remap-root: user 2001 has no subordinate ids on this node, and packages cannot be installed without; ask the administrators for lines in /etc/subuid and /etc/subgid" \
     "$(step_on_n1 "$A" "$R" true)"
 put_back
-matches "the image's own MPI over PMIx" "--container-remap-root: with --mpi=pmix the image's own MPI ends in MPI_Init if it runs as root; add --mpi-bind=host" \
-    "$(step_on_n1 "$A" "$R" --mpi=pmix true)"
+# pmix_of_root OPTION...: the image's Open MPI as root.
+pmix_of_root() { step_of -w n1 -N1 -n2 -Q --container-image=/images/openmpi.sif "$R" --mpi=pmix "$@"; }
+if [[ $release != sid ]]; then
+    equal "the image's own MPI over PMIx, which munge tells the user" $'0 of 2 0\n1 of 2 0' \
+        "$(pmix_of_root sh -c 'echo "$(id -u) $(mpiring)"' | sed -n 's/^\([0-9]*\) .*rank \([01] of 2\).*/\2 \1/p' | sort)"
+    equal "... with --mpi-bind=hybrid" 2 "$(pmix_of_root --mpi-bind=hybrid mpiring | grep -c 'rank [01] of 2')"
+    on n1 root sh -c 'printf "libmpi.so.40\0" >/tmp/without-munge'
+    less=--container-mounts=/tmp/without-munge:/etc/ld.so.cache
+    matches "... of an image without munge" \
+        "^berth: n1: warning: image '/images/openmpi.sif': --container-remap-root: with --mpi=pmix its MPI ends in MPI_Init if it runs as root, as the image lacks libmunge.so.2; leave --container-remap-root out of this step, or add --mpi-bind=host$" \
+        "$(pmix_of_root $less true)"
+    matches "... with --mpi-bind=hybrid" \
+        "n1: .*the image's Open MPI .*ends in MPI_Init with --mpi=pmix if it runs as root, as the image lacks libmunge.so.2; leave --container-remap-root out" \
+        "$(pmix_of_root $less --mpi-bind=hybrid mpiring)"
+    matches "... in a container that has no munge" "as the container has no munge; leave" \
+        "$(pmix_of_root --container-args=--contain -D / true)"
+    equal "... an image without MPI" a "$(step_on_n1 "$A" "$R" --mpi=pmix cat /etc/berth-image)"
+    on n1 root rm -f /tmp/without-munge
+fi
 site <<<'runtime: {raw_args: none}'
 matches "a site without flags" "--container-remap-root: it is the flag --fakeroot of the runtime, which this site does not allow; leave it out" \
     "$(step_on_n1 "$A" "$R" true)"
