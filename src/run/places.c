@@ -232,6 +232,23 @@ static void add_munge(struct berth_launch *launch)
             "by munge, PMIx shows the user behind root (--container-remap-root)");
 }
 
+/* Slurm makes a directory for the server of PMIx and its clients in each step. That of
+ * one with --mpi-bind is planned there (plan/launch.h). A container that a job keeps
+ * has none of a step. */
+static void add_manager(struct berth_launch *launch)
+{
+    const char *directory =
+        berth_environ_value(launch->environment, "PMIX_SERVER_TMPDIR");
+    BERTH_FREE char *place = NULL;
+
+    if (!directory || berth_request_mpi_chosen(launch->request) ||
+        berth_request_has_job_lifetime(launch->request))
+        return;
+    place = realpath(directory, NULL);
+    if (place)
+        add(launch, place, place, "rw", "Slurm's PMIx server and the tasks meet here");
+}
+
 /* Where the place of MOUNT leads through a symbolic link of another mount, mount at the
  * end of the link, too: the runtime would mount at the name of the link, where no path
  * leads. */
@@ -282,6 +299,7 @@ static int add_unasked(struct berth_launch *launch, struct berth_err *err)
     add_temporary(launch);
     add_directory(launch);
     add_munge(launch);
+    add_manager(launch);
     for (size_t i = 0; i < mounts->count; i++) {
         BERTH_MOUNT struct berth_mount mount = {0};
 

@@ -145,6 +145,12 @@ if has_pmix; then
     ring "Open MPI: it tells its transports" openmpi "$one" 0 -w n1 -N1 -n4 $talk $openmpi mpiring
     says "Open MPI: ... memory between the ranks of a node, and no TCP" \
         'Using vader btl for send' 'Using tcp btl for send'
+    pmix=(srun -w n1 -n1 --mpi=pmix --container-image=/images/a.sif)
+    # shellcheck disable=SC2016
+    server='[ -w "$PMIX_SERVER_TMPDIR" ] && echo here || echo no'
+    try "the directory of the PMIx server" here -- "${pmix[@]}" sh -c "$server"
+    try "... with --mpi-bind" here -- "${pmix[@]}" --mpi-bind=hybrid sh -c "$server"
+    try "... not in a closed container" no -- "${pmix[@]}" --container-args=--contain sh -c "$server"
 else
     result skip "Open MPI over PMIx" "this Slurm has no PMIx"
 fi
