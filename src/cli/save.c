@@ -202,6 +202,17 @@ static const char *reason_of(struct berth_ran *ran)
     return "it was ended";
 }
 
+/* What to do if a program could not write the file, whose last LINE was that. A step as
+ * root leaves files that no other user may read, as apt-get does. */
+static const char *find_remedy(const struct making *making, const char *line)
+{
+    if (!strstr(line, "Could not open") ||
+        berth_namespaces_has_others(making->container->holder))
+        return "";
+    return "; root has made files in it (--container-remap-root): save it in a step "
+           "with that option, or while one runs";
+}
+
 /* Run ARGV, which makes a part of the file. */
 static int run(struct making *making, const struct berth_strvec *argv,
                struct berth_err *err)
@@ -215,6 +226,7 @@ static int run(struct making *making, const struct berth_strvec *argv,
                                       .data = making,
                                       .gets_signals = true};
     BERTH_RAN struct berth_ran ran = {0};
+    const char *line;
 
     if (argv->failed)
         return berth_err_oom(err);
@@ -222,8 +234,10 @@ static int run(struct making *making, const struct berth_strvec *argv,
         return -1;
     if (ran.status == 0)
         return 0;
-    return berth_err_set(err, "'%s': %s did not write it: %s", making->file,
-                         berth_text_base(argv->items[0]), reason_of(&ran));
+    line = reason_of(&ran);
+    return berth_err_set(err, "'%s': %s did not write it: %s%s", making->file,
+                         berth_text_base(argv->items[0]), line,
+                         find_remedy(making, line));
 }
 
 /* Does the runtime of the container read a script of ours for the image's variables:

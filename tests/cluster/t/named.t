@@ -238,6 +238,11 @@ equal "... without --container-writable" five "$(step_on_n1 --container-image=sa
 on login alice rm -f save5.sif
 matches "... unless it is read-only" "Read-only file system.*save5.sif' is not written, because a task has failed" \
     "$(save save5.sif "$A" --container-readonly sh -c 'echo five >/opt/saved' | paste -sd' ')"
+matches "files of other users, and a step that is not root" \
+    "save2.sif': mksquashfs did not write it: .*/opt/five; root has made files in it .--container-remap-root.: save it in a step with that option, or while one runs" \
+    "$(save save2.sif --container-name=work true)"
+matches "... and one that is" "saved '/home/alice/save6.sif'" "$(save save6.sif --container-name=work "$R" true)"
+on login alice rm -f save6.sif
 step_on_n1 --container-name=work --container-args=--fakeroot sh -c 'rm -r /opt/five' >/dev/null
 save save2.sif --container-name=work sh -c 'echo two >/opt/saved' >/dev/null
 equal "a container with a name" two "$(step_on_n1 --container-image=save2.sif cat /opt/saved)"
