@@ -655,9 +655,11 @@ TEST_ROWS(a_word_is_an_image_where_the_site_says_so, bare)
 {
     const struct berth_site pulls = {.images.bare = BERTH_BARE_PULL};
     BERTH_REQUEST struct berth_request request = {0};
-    BERTH_FREE char *directory = getcwd(NULL, 0);
+    BERTH_FREE char *before = getcwd(NULL, 0);
+    BERTH_FREE char *directory = realpath(unit_dir, NULL);
     struct berth_err err;
 
+    ck_assert_int_eq(chdir(directory), 0);
     unit_write("here", "", 0);
     if (bare[_i].image)
         ck_assert_int_eq(berth_request_parse(&request, BERTH_OPTION_IMAGE,
@@ -667,6 +669,7 @@ TEST_ROWS(a_word_is_an_image_where_the_site_says_so, bare)
         request.container_name = strdup(bare[_i].name);
     ck_assert_int_eq(berth_lookup_word(&pulls, &request, &err), 0);
     ck_assert_pstr_eq(request.uri, bare[_i].uri);
+    ck_assert_int_eq(chdir(before), 0);
 }
 
 static const struct {
