@@ -89,6 +89,8 @@ int berth_job_check_running(const struct berth_request *has,
 
         if (!value || !berth_request_is_from_start(id))
             continue;
+        if (berth_strvec_has(&wants->site, berth_options[id].name))
+            continue; /* a default of the site, and not the user's wish */
         berth_buf_addf(&written, "--%s", berth_options[id].name);
         if (*value)
             berth_buf_addf(&written, "=%s", value);

@@ -12,7 +12,7 @@ int berth_job_check_image(const struct berth_request *has,
 
 /* May a step that WANTS these options join the container, which HAS others and runs for
  * another step, and find all that it asks for? The step may ask for less: for no
- * mounts, or some of them. Returns 0, or -1 with a sentence in ERR that names the
- * difference. */
+ * mounts, or some of them; and a default of the site's rules asks for nothing. Returns
+ * 0, or -1 with a sentence in ERR that names the difference. */
 int berth_job_check_running(const struct berth_request *has,
                             const struct berth_request *wants, struct berth_err *err);

@@ -360,7 +360,7 @@ static void list_options(const struct berth_request *request, struct berth_reque
         if (berth_options[id].kind == BERTH_KIND_LIST || !is_listed)
             continue;
         if (is_sites(request, ret, id))
-            berth_strvec_push(&ret->site, berth_options[id].name);
+            berth_strvec_push_once(&ret->site, berth_options[id].name);
     }
 }
 
@@ -447,6 +447,25 @@ static void let_write(const struct berth_site *site, const struct berth_rules_jo
         whole->writable = BERTH_YES;
 }
 
+/* Lists in RET, for a container with a name, the options that have a value because of a
+ * default of rules: a step that joins the container while another runs can do without
+ * (job/named.h). What rules have FORCED is not listed. */
+static void list_defaults(const struct berth_request *request,
+                          const struct berth_request *forced, struct berth_request *ret)
+{
+    if (!ret->container_name)
+        return;
+    for (int i = 0; i < BERTH_OPTION_COUNT; i++) {
+        enum berth_option_id id = (enum berth_option_id)i;
+
+        if (berth_options[id].kind == BERTH_KIND_LIST ||
+            !berth_request_is_from_start(id) || berth_request_value(forced, id, 0))
+            continue;
+        if (is_sites(request, ret, id))
+            berth_strvec_push_once(&ret->site, berth_options[id].name);
+    }
+}
+
 /* Makes the request that runs: what rules force, over the user's, over defaults. */
 static int make_whole(const struct berth_site *site,
                       const struct berth_policy_facts *facts,
@@ -462,6 +481,7 @@ static int make_whole(const struct berth_site *site,
     if (check_name(site, &forced, ret, err) < 0)
         return -1;
     let_write(site, &facts->job, ret);
+    list_defaults(request, &forced, ret);
     return berth_request_complete(ret, err);
 }
 

@@ -85,6 +85,20 @@ static const struct {
     {"image=/a&name=work", "name=work&gpu=nvidia", WITHOUT("--container-gpu=nvidia")},
 };
 
+TEST(a_default_of_the_site_asks_for_nothing)
+{
+    BERTH_REQUEST struct berth_request has = {0};
+    BERTH_REQUEST struct berth_request wants = {0};
+    struct berth_err err;
+
+    read_both("image=/a&name=work", "name=work&remap-root=&unshare=net", &has, &wants);
+    berth_strvec_push(&wants.site, "container-remap-root");
+    ck_assert_int_eq(berth_job_check_running(&has, &wants, &err), -1);
+    ck_assert_str_eq(err.text, NO_NAMESPACE("network", "net"));
+    berth_strvec_fini(&wants.unshare);
+    ck_assert_int_eq(berth_job_check_running(&has, &wants, &err), 0);
+}
+
 TEST_ROWS(a_step_may_ask_for_less_than_runs, running)
 {
     BERTH_REQUEST struct berth_request has = {0};

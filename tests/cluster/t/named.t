@@ -133,8 +133,15 @@ equal "a step joins one that runs with more" n1 \
 matches "... and is refused if it asks for more" \
     "n1: --container-name=work: another step runs in the container, which was started without --container-mounts=/etc/hosts:/opt/hosts:rw; start this step after that one, or give the option to both" \
     "$(while_runs --container-name=work -- step_on_n1 --container-name=work --container-mounts=/etc/hosts:/opt/hosts true)"
+site <<<'rules: [{default: {container-remap-root: yes, no-container-mount-home: yes}}]'
+equal "a default of the site does not keep a step from joining" 2001 \
+    "$(while_runs --container-name=work --no-container-remap-root --container-mount-home -- step_on_n1 --container-name=work -Q id -u)"
+matches "... but the user's own option does" "which was started without --container-remap-root" \
+    "$(while_runs --container-name=work --no-container-remap-root -- step_on_n1 --container-name=work "$R" true)"
+equal "... a step alone has it" 0 "$(step_on_n1 --container-name=work -Q -D / id -u)"
+site </dev/null
 U=--container-unshare=net
-equal "... and is in its namespaces" own \
+equal "a step that joins is in its namespaces" own \
     "$(while_runs --container-name=work "$U" -- step_on_n1 --container-name=work \
         sh -c '[ "$(readlink /proc/self/ns/net)" = "$0" ] || echo own' "$(on n1 root readlink /proc/self/ns/net)")"
 matches "... and is refused if it asks for that where the container has one" \
