@@ -53,10 +53,11 @@ equal "steps at once have CPUs of their own" "none" "$(submitted "${S[@]}" -n1 <
 srun -Q sh -c 'echo ${SLURM_OVERLAP-none}'
 END
 )"
-equal "a heterogeneous job: each component has its image" "a a b" \
+equal "a heterogeneous job: each component has its image" "a a b a+b" \
     "$(submitted -n1 "${S[@]}" : -n1 --container-image=/images/b.sif <<'END'
 #!/bin/sh
-echo $(cat /etc/berth-image) $(srun -Q --het-group=0 cat /etc/berth-image) $(srun -Q --het-group=1 cat /etc/berth-image)
+echo $(cat /etc/berth-image) $(srun -Q --het-group=0 cat /etc/berth-image) $(srun -Q --het-group=1 cat /etc/berth-image) \
+    $(srun -Q --het-group=0 cat /etc/berth-image : --het-group=1 cat /etc/berth-image | sort | paste -sd+)
 END
 )"
 submitted "${S[@]}" -n1 >/dev/null <<'END'
