@@ -342,7 +342,7 @@ static void list_option(const char *name, const struct berth_option *option)
     if (option->argument && !berth_option_is_optional(option))
         printf("=");
     printf("\t");
-    print_values(option->argument ? option->argument : "");
+    print_values(berth_text_or(option->argument, ""));
     printf("\t%s\n", option->help);
 }
 

@@ -64,7 +64,7 @@ void berth_container_put(const struct berth_container *container, struct berth_b
 {
     struct berth_container shown = *container;
     BERTH_FREE char *image = shorten(container->image);
-    BERTH_FREE char *options = strdup(container->options ? container->options : "");
+    BERTH_FREE char *options = strdup(berth_text_or(container->options, ""));
     const size_t start = buf->used;
 
     if (!image || !options) {

@@ -43,9 +43,13 @@ int berth_doctor_examine(struct berth_doctor *doctor, struct berth_err *err)
 
 const char *berth_diagnosis_word(enum berth_diagnosis_level level)
 {
-    static const char *const words[] = {"ok", "note", "wrong"};
+    static const char *const names[] = {
+        [BERTH_DIAGNOSIS_OK] = "ok",
+        [BERTH_DIAGNOSIS_NOTE] = "note",
+        [BERTH_DIAGNOSIS_WRONG] = "wrong",
+    };
 
-    return words[level];
+    return names[level];
 }
 
 size_t berth_doctor_count(const struct berth_doctor *doctor,
@@ -87,7 +91,7 @@ static void put_diagnosis(struct berth_json *json,
 void berth_doctor_json(const struct berth_doctor *doctor, struct berth_buf *ret)
 {
     BERTH_JSON struct berth_json json = {.pretty = true};
-    const char *plugin = *doctor->plugin ? doctor->plugin : NULL;
+    const char *plugin = berth_text_given(doctor->plugin);
 
     berth_json_object(&json, NULL);
     berth_json_string(&json, "berth", doctor->release);

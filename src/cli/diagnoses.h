@@ -45,7 +45,7 @@ struct berth_doctor {
         char *path;
         char *missing;   /* why there is no runtime: a sentence */
         char *version;   /* "apptainer version 1.4.5" */
-        char *libexec;   /* where its own programs are */
+        char *libexec;   /* where the programs of the runtime are */
         char *conf;      /* its configuration */
         char *binds;     /* "user bind control" in it */
         bool has_setuid; /* its starter has that bit */

@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/grow.h"
 #include "base/run.h"
+#include "base/text.h"
 #include "request/path.h"
 #include "site/keys.h"
 #include "site/siteread.h"
@@ -163,7 +164,7 @@ static void find_conf(const struct berth_host *host, struct berth_host_conf *ret
 /* Returns where plugstack.conf is: as slurm.conf says, or beside it. */
 static char *find_plugstack(const struct berth_host_conf *conf)
 {
-    const char *beside = conf->path ? conf->path : BERTH_SYSCONFDIR "/";
+    const char *beside = berth_text_or(conf->path, BERTH_SYSCONFDIR "/");
     char *path = NULL;
 
     if (conf->text)
@@ -238,12 +239,12 @@ int berth_host_settings(const struct berth_plugstack *stack, struct berth_settin
 
     *ret = (struct berth_settings){0};
     for (size_t i = 0; i < stack->count; i++) {
-        const struct berth_strvec *words = &stack->items[i].words;
+        const struct berth_strvec *arguments = &stack->items[i].words;
 
         if (!stack->items[i].is_berth)
             continue;
         berth_settings_fini(ret);
-        result = berth_settings_read((int)words->count, words->items, ret, err);
+        result = berth_settings_read((int)arguments->count, arguments->items, ret, err);
     }
     return result;
 }

@@ -32,8 +32,8 @@ char *berth_host_text(const struct berth_host *host, const char *path);
  * below a root, the one in /usr/bin. */
 char *berth_host_find(const struct berth_host *host, const char *name);
 
-/* Runs the words ARGV, of which the first is a path. Returns the standard output and,
- * after it, the standard error; NULL also if the program fails. */
+/* Runs ARGV, of which the first is a path, for ten seconds at most. Returns the
+ * standard output and, after it, the standard error; NULL also if the program fails. */
 char *berth_host_ask(const struct berth_host *host, const char *const *argv);
 
 /* Returns the first line that PATH --version prints; NULL: none. */
@@ -56,11 +56,11 @@ void berth_host_conf_fini(struct berth_host_conf *conf);
 bool berth_host_plugstack(const struct berth_host *host, const char *path,
                           struct berth_plugstack *ret);
 
-/* Read the words after berth.so in STACK, for the command berth, which does not get
+/* Read the arguments of berth.so in STACK, for the command berth, which does not get
  * them from Slurm. Of several lines with berth.so the last one counts, as for the
  * plugin. Without such a line all of *RET is NULL, which for `config` means
  * BERTH_SITE_FILE. Returns 0, or -1 with the sentence with which the plugin refuses
- * those words in ERR. In each case the caller owns *RET. */
+ * those arguments in ERR. In each case the caller owns *RET. */
 int berth_host_settings(const struct berth_plugstack *stack, struct berth_settings *ret,
                         struct berth_err *err);
 

@@ -74,7 +74,7 @@ static int make_key(uint64_t *ret, struct berth_err *err)
     BERTH_BUF struct berth_buf text = {0};
 
     berth_wire_put_request(&text, self.asked);
-    berth_buf_addf(&text, "\n%s\n", directory ? directory : "");
+    berth_buf_addf(&text, "\n%s\n", berth_text_or(directory, ""));
     if (key_has_command())
         for (char *const *argument = self.command; *argument; argument++)
             berth_buf_addf(&text, "%s\n", *argument);

@@ -137,19 +137,13 @@ static void read_step_environment(const struct scan *scan, const struct process 
     read_environment(holder->facts.pid, ret);
 }
 
-/* Returns a copy of TEXT, which the caller frees; of OTHERWISE if TEXT is NULL. */
-static char *copy(const char *text, const char *otherwise)
-{
-    return strdup(text ? text : otherwise);
-}
-
 /* Returns the image that the runtime has written into the environment of HOLDER. */
 static char *image_of(const struct process *holder)
 {
     BERTH_STRVEC struct berth_strvec environment = {0};
 
     read_environment(holder->facts.pid, &environment);
-    return copy(berth_runtime_image(environment.items), "?");
+    return strdup(berth_text_or(berth_runtime_image(environment.items), "?"));
 }
 
 /* Returns the options with which the container of HOLDER was made: the last argument of
@@ -165,7 +159,7 @@ static char *options_of(const struct process *holder)
         berth_environ_split(bytes.text, bytes.used, &argv);
     if (argv.count == OPTIONS + 1)
         options = argv.items[OPTIONS];
-    return copy(options, "");
+    return strdup(berth_text_or(options, ""));
 }
 
 /* A supervisor still has the order of its task in the environment with which it was
@@ -296,7 +290,7 @@ static char *node_name(const struct berth_strvec *environment)
     char host[256] = "localhost";
 
     gethostname(host, sizeof(host) - 1);
-    return copy(name, host);
+    return strdup(berth_text_or(name, host));
 }
 
 /* Is ENVIRONMENT that of a container that the job keeps? */

@@ -56,7 +56,7 @@ const char *berth_slurmtask_node(void)
 {
     const char *node = getenv(BERTH_TASK_NODE);
 
-    return node ? node : "this host";
+    return berth_text_or(node, "this host");
 }
 
 bool berth_slurmtask_is_first_on_node(void)
