@@ -53,8 +53,10 @@ static int open_namespace(int spaces, const char *name, int *ret_fd)
     int fd = openat(spaces, name, O_RDONLY | O_CLOEXEC);
 
     *ret_fd = -1;
+    if (fd < 0 && errno == ENOENT)
+        return 0;
     if (fd < 0)
-        return errno == ENOENT ? 0 : -1;
+        return -1;
     if (berth_namespaces_is_own(fd, name))
         return close(fd);
     *ret_fd = fd;
@@ -75,12 +77,13 @@ static bool is_same(int namespace, int other)
 static int open_owner(const struct container *container)
 {
     int owner = ioctl(container->space[MOUNTS], NS_GET_USERNS);
+    bool is_entered = berth_namespaces_is_own(owner, namespaces[USER]);
 
-    if (!berth_namespaces_is_own(owner, namespaces[USER]) &&
-        !is_same(owner, container->space[USER]))
-        return owner;
-    close(owner);
-    return -1;
+    if (is_entered || is_same(owner, container->space[USER])) {
+        close(owner);
+        return -1;
+    }
+    return owner;
 }
 
 /* A directory of /proc/PID stays that of the process that PID was when it was opened.
@@ -103,7 +106,9 @@ static int open_spaces(int process, unsigned int mounts, struct container *conta
     container->owner = open_owner(container);
     if (fstatat(spaces, namespaces[MOUNTS], &status, 0) < 0)
         return -1;
-    return status.st_ino == mounts ? 0 : -1;
+    if (status.st_ino != mounts)
+        return -1;
+    return 0;
 }
 
 /* Read the lines CapBnd and NoNewPrivs of /proc/PID/status. */
@@ -111,15 +116,19 @@ static int read_status(int process, struct container *container)
 {
     int fd = openat(process, "status", O_RDONLY | O_CLOEXEC);
     char line[256];
-    BERTH_FCLOSE FILE *file = fd < 0 ? NULL : fdopen(fd, "r");
+    BERTH_FCLOSE FILE *file = NULL;
 
+    if (fd >= 0)
+        file = fdopen(fd, "r");
     if (!file)
         return -1;
     while (fgets(line, sizeof(line), file)) {
+        const char *value = berth_text_after(line, ':');
+
         if (berth_text_starts(line, "CapBnd:"))
-            container->bound = strtoull(line + 7, NULL, 16);
+            container->bound = strtoull(value, NULL, 16);
         if (berth_text_starts(line, "NoNewPrivs:"))
-            container->no_new_privs = atoi(line + 11);
+            container->no_new_privs = atoi(value);
     }
     return 0;
 }
@@ -134,18 +143,25 @@ static int open_container(struct berth_holder holder, struct container *containe
     if (open_spaces(process, holder.mounts, container) < 0)
         return -1;
     container->root = open_directory(process, "root");
-    return container->root < 0 ? -1 : read_status(process, container);
+    if (container->root < 0)
+        return -1;
+    return read_status(process, container);
 }
 
+/* Enter SPACE; -1: this process is in it already. */
 static int enter(int space)
 {
-    return space < 0 ? 0 : setns(space, 0);
+    if (space < 0)
+        return 0;
+    return setns(space, 0);
 }
 
 static int enter_namespaces(const struct container *container)
 {
-    const int first = container->owner >= 0 ? container->owner : container->space[USER];
+    int first = container->owner;
 
+    if (first < 0)
+        first = container->space[USER];
     if (enter(first) < 0)
         return -1;
     for (int i = 0; i < USER; i++)
@@ -209,6 +225,7 @@ static int open_and_enter(struct berth_holder holder, bool as_task,
 
     if (open_container(holder, &container) < 0)
         return berth_err_set(err, BERTH_JOIN_DEAD);
+
     /* until exec this process has files of the host, its program for one, which a
      * program of the image that is root in the container could open by tracing it
      * (ptrace(2)) */

@@ -32,7 +32,9 @@ void berth_limits_restore(const char *were)
 
         if (getrlimit(resource, &limit) < 0)
             continue;
-        limit.rlim_cur = soft < limit.rlim_max ? soft : limit.rlim_max;
+        limit.rlim_cur = limit.rlim_max;
+        if (soft < limit.rlim_max)
+            limit.rlim_cur = soft;
         setrlimit(resource, &limit);
     }
 }

@@ -27,7 +27,9 @@ static ino_t find_number(pid_t pid, const char *name)
     struct stat status;
 
     snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, name);
-    return stat(path, &status) == 0 ? status.st_ino : 0;
+    if (stat(path, &status) < 0)
+        return 0;
+    return status.st_ino;
 }
 
 struct berth_holder berth_holder_of(pid_t pid)
@@ -168,14 +170,18 @@ int berth_namespaces_enter_user(pid_t pid)
     BERTH_CLOSE int user = berth_namespaces_open(pid, "user");
 
     prctl(PR_SET_DUMPABLE, 0);
-    return user < 0 ? -1 : setns(user, CLONE_NEWUSER);
+    if (user < 0)
+        return -1;
+    return setns(user, CLONE_NEWUSER);
 }
 
 static int write_file(const char *path, const char *text)
 {
     BERTH_CLOSE int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-    return fd < 0 ? -1 : berth_fd_write(fd, text, strlen(text));
+    if (fd < 0)
+        return -1;
+    return berth_fd_write(fd, text, strlen(text));
 }
 
 static int write_map(const char *path, unsigned int id, unsigned int outer_id)

@@ -80,13 +80,20 @@ bool berth_outer_claim(struct berth_outer *outer)
 
 void berth_outer_make(struct berth_outer *outer, const char *refusal)
 {
-    outer->inner = refusal ? -1 : make_in_child();
+    outer->inner = -1;
     if (refusal)
         berth_err_set(&outer->why, "%s", refusal);
-    else if (outer->inner < 0)
+    else
+        outer->inner = make_in_child();
+    if (!refusal && outer->inner < 0)
         berth_err_set(&outer->why, "this node lets users make no user namespaces: %s",
                       strerror(errno));
-    atomic_store(&outer->state, outer->inner < 0 ? NONE : THERE);
+
+    /* last: who waits for the state reads the other members after it */
+    if (outer->inner < 0)
+        atomic_store(&outer->state, NONE);
+    else
+        atomic_store(&outer->state, THERE);
 }
 
 /* Wait until the maker has decided. Returns false if the maker is gone, or DEADLINE is
@@ -96,8 +103,10 @@ static bool await(struct berth_outer *outer, struct berth_deadline *deadline)
     int64_t since = berth_clock();
 
     while (atomic_load(&outer->state) == NEW) {
-        if (kill(atomic_load(&outer->maker), 0) < 0 ||
-            berth_deadline_left(deadline) < 0)
+        bool is_gone = kill(atomic_load(&outer->maker), 0) < 0;
+
+        /* it may have decided, and ended, since the state was read */
+        if (is_gone || berth_deadline_left(deadline) < 0)
             return atomic_load(&outer->state) != NEW;
         poll(NULL, 0, berth_clock_pause(since));
     }
@@ -128,8 +137,10 @@ enum berth_outer_answer berth_outer_find(struct berth_outer *outer,
 
 int berth_outer_enter(int inner)
 {
-    BERTH_CLOSE int outer =
-        ioctl(inner, NS_GET_PARENT); /* closed on exec: ioctl_ns(2) */
+    /* closed on exec: ioctl_ns(2) */
+    BERTH_CLOSE int outer = ioctl(inner, NS_GET_PARENT);
 
-    return outer < 0 ? -1 : setns(outer, CLONE_NEWUSER);
+    if (outer < 0)
+        return -1;
+    return setns(outer, CLONE_NEWUSER);
 }

@@ -21,6 +21,7 @@
 
 #include "base/child.h"
 #include "base/cleanup.h"
+#include "base/directory.h"
 #include "base/deadline.h"
 #include "base/run.h"
 #include "base/text.h"
@@ -56,11 +57,11 @@ static struct content list_content(int dir)
 {
     BERTH_CLOSEDIR DIR *list = berth_tree_list(dir, ".");
     struct content content = {.has_others = !list};
-    const struct dirent *entry = list ? readdir(list) : NULL;
+    const struct dirent *entry = berth_directory_next(list);
 
     while (entry) {
         note(entry->d_name, &content);
-        entry = readdir(list);
+        entry = berth_directory_next(list);
     }
     return content;
 }
@@ -183,12 +184,12 @@ static void remove_one(int top, const char *name)
 static void remove_left(const char *top, const char *start)
 {
     BERTH_CLOSEDIR DIR *list = opendir(top);
-    const struct dirent *entry = list ? readdir(list) : NULL;
+    const struct dirent *entry = berth_directory_next(list);
 
     while (entry) {
         if (berth_text_starts(entry->d_name, start))
             remove_one(dirfd(list), entry->d_name);
-        entry = readdir(list);
+        entry = berth_directory_next(list);
     }
 }
 
@@ -278,7 +279,9 @@ int berth_overlay_make(const char *top, const char *node, struct berth_overlay *
         made = make(top, start, ret, err);
     } while (made == AGAIN);
     umask(mask);
-    return made == MADE ? 0 : -1;
+    if (made != MADE)
+        return -1;
+    return 0;
 }
 
 enum { MIB = 1 << 20 };
@@ -305,7 +308,9 @@ bool berth_overlay_is_full(int fd, struct berth_err *why)
         return false;
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     length = readlink(link, path, sizeof(path) - 1);
-    path[length < 0 ? 0 : length] = '\0';
+    if (length < 0)
+        length = 0;
+    path[length] = '\0';
     name = strrchr(path, '/');
     if (name) /* of the lock, and "(deleted)" after it */
         *name = '\0';

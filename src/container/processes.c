@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/directory.h"
 #include "base/environ.h"
 #include "base/fd.h"
 #include "base/grow.h"
@@ -38,15 +39,18 @@ bool berth_process_read(pid_t pid, struct berth_process *ret)
     char path[32];
     char line[512];
     char *start, *end;
-    ssize_t count;
+    ssize_t count = -1;
     BERTH_CLOSE int fd = -1;
 
     snprintf(path, sizeof(path), "/proc/%d/stat", pid);
     fd = open(path, O_RDONLY | O_CLOEXEC);
-    count = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+    if (fd >= 0)
+        count = read(fd, line, sizeof(line) - 1);
     if (count < 0)
         return false;
     line[count] = '\0';
+
+    /* the name may have blanks and brackets */
     start = strchr(line, '(');
     end = strrchr(line, ')');
     if (!start || !end ||
@@ -63,7 +67,7 @@ bool berth_process_read(pid_t pid, struct berth_process *ret)
 int berth_processes_each_pid(bool (*function)(pid_t, void *), void *data)
 {
     BERTH_CLOSEDIR DIR *directory = opendir("/proc");
-    const struct dirent *entry = directory ? readdir(directory) : NULL;
+    const struct dirent *entry = berth_directory_next(directory);
     int count = 0;
 
     while (entry) {
@@ -71,7 +75,7 @@ int berth_processes_each_pid(bool (*function)(pid_t, void *), void *data)
 
         if (pid > 0 && function(pid, data))
             count++;
-        entry = readdir(directory);
+        entry = berth_directory_next(directory);
     }
     return count;
 }
@@ -163,11 +167,11 @@ size_t berth_process_children(pid_t pid, pid_t **ret_children)
 
     snprintf(name, sizeof(name), "/proc/%d/task", pid);
     threads = opendir(name);
-    entry = threads ? readdir(threads) : NULL;
+    entry = berth_directory_next(threads);
     while (entry) {
         if (*entry->d_name != '.')
             add_children(pid, entry->d_name, &list);
-        entry = readdir(threads);
+        entry = berth_directory_next(threads);
     }
     *ret_children = list.items;
     return list.count;

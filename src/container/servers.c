@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/directory.h"
 #include "base/text.h"
 #include "base/fileid.h"
 #include "container/processes.h"
@@ -100,13 +101,13 @@ static int seize_threads(pid_t pid)
 
     snprintf(path, sizeof(path), "/proc/%d/task", pid);
     directory = opendir(path);
-    entry = directory ? readdir(directory) : NULL;
+    entry = berth_directory_next(directory);
     while (entry) {
         int thread = atoi(entry->d_name);
 
         if (thread > 0 && seize_thread(thread))
             count++;
-        entry = readdir(directory);
+        entry = berth_directory_next(directory);
     }
     return count;
 }
@@ -159,13 +160,14 @@ static void go_on(pid_t pid, int status, pid_t runtime)
 {
     int number = WSTOPSIG(status);
     int event = status >> 16;
+    bool is_signal = event == 0;
 
     if (event == PTRACE_EVENT_STOP && number != SIGTRAP)
         ptrace(PTRACE_LISTEN, pid, 0, 0);
-    else if (event)
-        ptrace(PTRACE_CONT, pid, 0, 0);
+    else if (is_signal && is_allowed(pid, runtime))
+        ptrace(PTRACE_CONT, pid, 0, number);
     else
-        ptrace(PTRACE_CONT, pid, 0, is_allowed(pid, runtime) ? number : 0);
+        ptrace(PTRACE_CONT, pid, 0, 0);
 }
 
 /* Reads the name of a killed process before waitpid(2), because it is gone afterwards.
@@ -206,6 +208,7 @@ void berth_servers_wait(struct pollfd fds[], nfds_t count, int milliseconds)
 {
     const struct sigaction action = {.sa_handler = wake};
     const struct timespec time = {milliseconds / 1000, milliseconds % 1000 * 1000000L};
+    const struct timespec *limit = NULL;
     sigset_t others;
 
     sigaction(SIGCHLD, &action, NULL);
@@ -213,7 +216,9 @@ void berth_servers_wait(struct pollfd fds[], nfds_t count, int milliseconds)
     sigdelset(&others, SIGCHLD);
     for (nfds_t i = 0; i < count; i++)
         fds[i].revents = 0; /* an interrupted ppoll() leaves them as they are */
-    ppoll(fds, count, milliseconds < 0 ? NULL : &time, &others);
+    if (milliseconds >= 0)
+        limit = &time;
+    ppoll(fds, count, limit, &others);
 }
 
 /* A user can unmount FUSE only through a setuid program. */
@@ -244,10 +249,13 @@ static bool end(const struct berth_process *process, void *signal)
 
 void berth_servers_end(struct berth_servers *servers, int rounds)
 {
-    int signal = rounds < 2 * BERTH_SERVERS_PATIENCE ? SIGTERM : SIGKILL;
+    int signal = SIGTERM;
 
-    if (rounds >= BERTH_SERVERS_PATIENCE)
-        each(servers, end, &signal);
+    if (rounds < BERTH_SERVERS_PATIENCE)
+        return;
+    if (rounds >= 2 * BERTH_SERVERS_PATIENCE)
+        signal = SIGKILL;
+    each(servers, end, &signal);
 }
 
 static bool kill_other(const struct berth_process *process, void *unused)
@@ -293,8 +301,13 @@ int berth_servers_check(struct berth_servers *servers, const char *identity,
     struct stat st;
     bool is_there = stat(image, &st) == 0;
     bool is_directory = is_there && S_ISDIR(st.st_mode);
-    BERTH_FREE char *now = is_there ? berth_fileid_identity(&st) : NULL;
-    struct search search = {.identity = identity ? identity : now};
+    BERTH_FREE char *now = NULL;
+    struct search search = {.identity = identity};
+
+    if (is_there)
+        now = berth_fileid_identity(&st);
+    if (!identity)
+        search.identity = now;
 
     *ret_unpacked = false;
     if (!search.identity || is_served(servers, &search))
@@ -421,11 +434,11 @@ static void clear_one(const char *path, const char *name, char *runtime)
 static void clear_all(const char *path, char *runtime)
 {
     BERTH_CLOSEDIR DIR *directory = opendir(path);
-    const struct dirent *entry = directory ? readdir(directory) : NULL;
+    const struct dirent *entry = berth_directory_next(directory);
 
     while (entry) {
         clear_one(path, entry->d_name, runtime);
-        entry = readdir(directory);
+        entry = berth_directory_next(directory);
     }
 }
 

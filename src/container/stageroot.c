@@ -93,6 +93,7 @@ struct berth_stage_root berth_stage_user_in(const char *top, bool make,
 {
     BERTH_CLOSEDIR DIR *list = opendir(top);
     char first[24], second[SECOND_SIZE] = "";
+    const char *name = first;
 
     snprintf(first, sizeof(first), "berth-%u", geteuid());
     if (list && is_taken(dirfd(list), first)) {
@@ -100,7 +101,9 @@ struct berth_stage_root berth_stage_user_in(const char *top, bool make,
         if (!*second && make)
             make_second(top, list, first, second);
     }
-    snprintf(path, BERTH_STAGE_USER_SIZE, "%s/%s", top, *second ? second : first);
+    if (*second)
+        name = second;
+    snprintf(path, BERTH_STAGE_USER_SIZE, "%s/%s", top, name);
     return (struct berth_stage_root){.path = path,
                                      .mounted = BERTH_STAGE_USER_MOUNTED,
                                      .owner = geteuid(),

@@ -90,7 +90,9 @@ static char *find_last_line(char *log)
         end--;
     *end = '\0';
     before = strrchr(log, '\n');
-    return before ? before + 1 : log;
+    if (!before)
+        return log;
+    return before + 1;
 }
 
 /* Read the end of the log FD, as much as there is room for. */
@@ -105,7 +107,9 @@ static void read_log(int fd, char *log, size_t size)
     if (st.st_size > most)
         at = st.st_size - most;
     count = pread(fd, log, (size_t)most, at);
-    log[count > 0 ? count : 0] = '\0';
+    if (count < 0)
+        count = 0;
+    log[count] = '\0';
 }
 
 /* Copy the line of the log that names an error to LINE; if there is none, the last
@@ -121,7 +125,8 @@ static void find_last_words(int fd, char *line, size_t size)
     if (!text)
         text = find_last_line(log);
     text[strcspn(text, "\n")] = '\0';
-    snprintf(line, size, "%.*s", (int)size - 1, *text ? text : "it said nothing");
+    snprintf(line, size, "%.*s", (int)size - 1,
+             berth_text_or(berth_text_given(text), "it said nothing"));
 }
 
 /* Does VARIABLE, a list with commas, name SOURCE, of LENGTH bytes, as the source of a
@@ -262,18 +267,21 @@ static bool blames_overlay(const char *words)
 static int explain_end(const struct berth_start *start, struct berth_err *err)
 {
     const struct berth_launch *launch = start->launch;
-    const char *variable;
+    const char *variable, *remedy;
     char words[512], unset[128];
 
     find_last_words(start->log, words, sizeof(words));
     variable = find_bind(words, launch->environment);
-    if (variable)
+    if (variable) {
         snprintf(unset, sizeof(unset),
                  "unset %.*s, which names it, or mount what is on every node",
                  (int)strcspn(variable, "="), variable);
+        remedy = unset;
+    } else {
+        remedy = advise(words, launch->request);
+    }
     berth_err_set(err, "image '%s': %s did not start it: %s; %s",
-                  berth_request_name(launch->request), launch->runtime, words,
-                  variable ? unset : advise(words, launch->request));
+                  berth_request_name(launch->request), launch->runtime, words, remedy);
     if (launch->overlay && blames_overlay(words))
         berth_err_mark(err, BERTH_ERR_OVERLAY);
     return -1;
@@ -392,7 +400,9 @@ static int set_pwd(const struct berth_launch *launch)
 {
     bool is_path = launch->directory && *launch->directory == '/';
 
-    return is_path ? setenv("PWD", launch->directory, 1) : 0;
+    if (!is_path)
+        return 0;
+    return setenv("PWD", launch->directory, 1);
 }
 
 /* Make what the runtime is to find: its user namespace, and its environment. */
@@ -416,9 +426,12 @@ static void run(const struct berth_start *start, void *argv, struct berth_err *e
 int berth_start(struct berth_start *start, struct berth_err *err)
 {
     BERTH_STRVEC struct berth_strvec argv = {0};
+    int inner = -1;
 
+    if (start->inner >= 0)
+        inner = INNER;
     if (berth_launch_holder_argv(start->launch, BERTH_PROGRAM_INIT_PATH, TASKS, READY,
-                                 start->inner < 0 ? -1 : INNER, &argv, err) < 0)
+                                 inner, &argv, err) < 0)
         return -1;
     return start_child(start, run, argv.items, err);
 }
@@ -520,9 +533,11 @@ static ssize_t receive_part(int socket, void *bytes, size_t count, pid_t *ret_se
                              .msg_control = control,
                              .msg_controllen = sizeof(control)};
     ssize_t got = recvmsg(socket, &message, 0);
-    const struct cmsghdr *part = got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    const struct cmsghdr *part = NULL;
     struct ucred sender;
 
+    if (got > 0)
+        part = CMSG_FIRSTHDR(&message);
     if (part && part->cmsg_type == SCM_CREDENTIALS) {
         memcpy(&sender, CMSG_DATA(part), sizeof(sender));
         *ret_sender = sender.pid;
@@ -575,17 +590,23 @@ static int send_all(const struct berth_start *start, const void *bytes, size_t c
 static int check_mounts(const struct berth_start *start, struct berth_err *err)
 {
     static const struct berth_mountcheck none;
-    const struct berth_mountcheck *check = start->mounts ? start->mounts : &none;
-    const uint32_t size = (uint32_t)check->places.used;
-    BERTH_FREE struct berth_mountcheck_seen *seen =
-        calloc(check->count + 1, sizeof(*seen));
+    const struct berth_mountcheck *check = &none;
+    BERTH_FREE struct berth_mountcheck_seen *seen = NULL;
+    uint32_t size;
     pid_t sender;
 
+    if (start->mounts)
+        check = start->mounts;
+    size = (uint32_t)check->places.used;
+    seen = calloc(check->count + 1, sizeof(*seen));
     if (!seen)
         return berth_err_oom(err);
-    if (send_all(start, &size, sizeof(size), err) < 0 ||
-        send_all(start, check->places.text, size, err) < 0 ||
-        receive(start, seen, check->count * sizeof(*seen), &sender, err) < 0)
+
+    if (send_all(start, &size, sizeof(size), err) < 0)
+        return -1;
+    if (send_all(start, check->places.text, size, err) < 0)
+        return -1;
+    if (receive(start, seen, check->count * sizeof(*seen), &sender, err) < 0)
         return -1;
     if (berth_mountcheck_compare(check, seen, err) == 0)
         return 0;
@@ -606,10 +627,13 @@ int berth_start_await(const struct berth_start *start, struct berth_holder *ret_
         return -1;
     holder = berth_holder_of(sender);
     *ret_holder = holder;
-    if (check_mounts(start, err) < 0 ||
-        receive(start, &count, sizeof(count), &sender, err) < 0)
+    if (check_mounts(start, err) < 0)
         return -1;
-    bytes = count <= ENVIRON_MAX ? malloc(count + 1) : NULL;
+
+    if (receive(start, &count, sizeof(count), &sender, err) < 0)
+        return -1;
+    if (count <= ENVIRON_MAX)
+        bytes = malloc(count + 1);
     if (!bytes)
         return berth_err_oom(err);
     if (receive(start, bytes, count, &sender, err) < 0)

@@ -29,7 +29,9 @@ static int enter(struct berth_holder holder, struct berth_strvec *variables,
 
     berth_cloexec_from(STDERR_FILENO + 1);
     setsid();
-    environ = variables->items ? variables->items : nothing;
+    environ = nothing;
+    if (variables->items)
+        environ = variables->items;
     *variables = (struct berth_strvec){0};
     if (berth_join(holder, err) < 0)
         return -1;

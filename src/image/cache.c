@@ -48,6 +48,13 @@ int berth_cache_directory(const char *cache, int *ret_missing, struct berth_err 
     return open_own(path, ret_missing, err);
 }
 
+/* The result of a search in a directory that is not there, or cannot be used: one that
+ * is MISSING has no image. */
+static int ignore_missing(int missing)
+{
+    return missing ? 0 : -1;
+}
+
 int berth_cache_find(const char *cache, const char *uri, const char *machine,
                      char **ret_file, struct berth_err *err)
 {
@@ -58,12 +65,12 @@ int berth_cache_find(const char *cache, const char *uri, const char *machine,
     *ret_file = NULL;
     above = berth_cache_directory(cache, &missing, err);
     if (above < 0)
-        return missing ? 0 : -1;
+        return ignore_missing(missing);
     if (asprintf(&index, "%s/index", cache) < 0)
         return berth_err_oom(err);
     dir = open_own(index, &missing, err);
     if (dir < 0)
-        return missing ? 0 : -1;
+        return ignore_missing(missing);
     return berth_store_look(cache, uri, machine, ret_file, err);
 }
 
@@ -101,7 +108,9 @@ int berth_cache_open(const char *cache, const char *name, struct berth_cache *re
     if (make_path(ret->path, err) < 0)
         return -1;
     ret->dir = open_own(ret->path, NULL, err);
-    return ret->dir < 0 ? -1 : 0;
+    if (ret->dir < 0)
+        return -1;
+    return 0;
 }
 
 /* Lock the open file (F_OFD_SETLK): this works over NFS, and closing another descriptor

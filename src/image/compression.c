@@ -32,9 +32,12 @@
 static char *find_bundled(const char *runtime)
 {
     BERTH_FREE char *real = realpath(runtime, NULL);
-    char *end = real ? strstr(real, "/bin/") : NULL;
     BERTH_FREE char *program = NULL;
+    char *end;
 
+    if (!real)
+        return NULL;
+    end = strstr(real, "/bin/");
     if (!end)
         return NULL;
     *end = '\0';
@@ -42,7 +45,9 @@ static char *find_bundled(const char *runtime)
         program = NULL;
         return NULL;
     }
-    return berth_run_is_program(program) ? berth_steal(&program) : NULL;
+    if (!berth_run_is_program(program))
+        return NULL;
+    return berth_steal(&program);
 }
 
 char *berth_compression_program(const char *runtime)
@@ -50,7 +55,9 @@ char *berth_compression_program(const char *runtime)
     /* Apptainer's packages for RHEL bring one, which finds first. */
     char *bundled = find_bundled(runtime);
 
-    return bundled ? bundled : berth_run_find("mksquashfs", "/usr/sbin:/sbin");
+    if (bundled)
+        return bundled;
+    return berth_run_find("mksquashfs", "/usr/sbin:/sbin");
 }
 
 /* Append -comp NAME and its level to RET. */
@@ -108,7 +115,9 @@ static enum trial try(const char *chosen, const char *mksquashfs)
         return TRIAL_FAILS;
     if (WIFSIGNALED(ran.status))
         return TRIAL_ENDED;
-    return ran.status == 0 ? TRIAL_WORKS : TRIAL_FAILS;
+    if (ran.status != 0)
+        return TRIAL_FAILS;
+    return TRIAL_WORKS;
 }
 
 bool berth_compression_kernel_reads(const char *config, const char *name)
@@ -172,11 +181,13 @@ static int find_obstacle(const char *chosen, const char *runtime,
     }
     if (mksquashfs)
         trial = try(chosen, mksquashfs);
+    if (trial == TRIAL_ENDED)
+        return -1;
     if (trial == TRIAL_FAILS) {
         ret->because = "mksquashfs of this host cannot do that";
         ret->is_expected = true;
     }
-    return trial == TRIAL_ENDED ? -1 : 0;
+    return 0;
 }
 
 int berth_compression_choose(const struct berth_site *site, const char *runtime,
@@ -184,7 +195,7 @@ int berth_compression_choose(const struct berth_site *site, const char *runtime,
                              struct berth_err *ret_note)
 {
     const char *asked = site->images.compression;
-    const char *chosen = asked ? asked : USUAL;
+    const char *chosen = berth_text_or(asked, USUAL);
     struct obstacle obstacle;
 
     *ret = NULL;
@@ -198,7 +209,7 @@ int berth_compression_choose(const struct berth_site *site, const char *runtime,
         return -1;
     if (!obstacle.because)
         *ret = chosen;
-    else if (asked || !obstacle.is_expected)
+    else if (asked || !obstacle.is_expected) /* the runtime chooses */
         berth_err_set(ret_note, "note: not compressed with %s: %s", chosen,
                       obstacle.because);
     return 0;

@@ -177,7 +177,7 @@ static int explain(const struct berth_pull *pull, const struct berth_cache *cach
                                        NULL};
     static const char *const refused[] = {"unauthorized", "authentication required",
                                           "access to the resource is denied", NULL};
-    const char *said = *line ? line : "it said nothing";
+    const char *said = berth_text_or(berth_text_given(line), "it said nothing");
     const char *remedy = "try it by hand";
 
     if (has_any(line, full))
@@ -316,7 +316,7 @@ static long long measure_phase(const struct work *work)
 /* Write the phase, and how much of it is done, into the line of progress. */
 static void describe_phase(struct work *work)
 {
-    const char *phase = work->phase ? work->phase : "fetching";
+    const char *phase = berth_text_or(work->phase, "fetching");
     long long megabytes = measure_phase(work) / 1000000;
 
     if (megabytes > 0)
@@ -421,7 +421,7 @@ static int refuse(struct work *work, const char *runtime, int status,
                   struct berth_err *err)
 {
     const struct berth_pull *pull = work->pull;
-    const char *reason = work->reason.used ? work->reason.text : "";
+    const char *reason = berth_buf_text(&work->reason);
 
     berth_progress_clear(&work->progress);
     if (work->progress.terminal >= 0 && work->said.used > 0)

@@ -31,25 +31,30 @@ static bool is_foreign(const char *name, size_t count)
     return false;
 }
 
+/* Has the value, of COUNT bytes, a pair of quotes around it? */
+static bool is_quoted(const char *value, size_t count)
+{
+    const bool begins = count >= 2 && (*value == '"' || *value == '\'');
+
+    return begins && value[count - 1] == *value;
+}
+
 static void add_line(const char *name, size_t name_count, const char *value,
                      size_t count, struct berth_buf *ret)
 {
-    const char first = count >= 2 ? *value : '\0';
-    const bool is_quoted = (first == '"' || first == '\'') && value[count - 1] == first;
+    /* A reader leaves out one pair of quotes around a value. */
+    const char *quote = is_quoted(value, count) ? "\"" : "";
 
     berth_buf_add(ret, name, name_count);
     berth_buf_puts(ret, "=");
-    /* A reader leaves out one pair of quotes around a value. */
-    if (is_quoted)
-        berth_buf_puts(ret, "\"");
+    berth_buf_puts(ret, quote);
     berth_buf_add(ret, value, count);
-    if (is_quoted)
-        berth_buf_puts(ret, "\"");
+    berth_buf_puts(ret, quote);
     berth_buf_puts(ret, "\n");
 }
 
 /* The bytes of the list VALUE without the runtime's directory at its end. */
-static size_t count_own(const char *value)
+static size_t count_without_runtime(const char *value)
 {
     const size_t count = strlen(value);
 
@@ -66,19 +71,19 @@ void berth_enroot_environment(const char *bytes, size_t count, struct berth_buf 
     const char *end = bytes + count;
 
     for (const char *item = bytes; item < end; item += strlen(item) + 1) {
-        const char *equals = strchr(item, '=');
         const size_t name_count = strcspn(item, "=");
-        const char *value = equals ? equals + 1 : NULL;
-        size_t value_count = value ? strlen(value) : 0;
+        const char *value = berth_text_after(item, '=');
+        size_t value_count;
 
         if (!value || is_foreign(item, name_count))
             continue;
+        value_count = strlen(value);
         if (strchr(value, '\n')) {
             berth_strvec_pushf(left_out, "%.*s", (int)name_count, item);
             continue;
         }
         if (berth_text_starts(item, LIBRARIES "=")) {
-            value_count = count_own(value);
+            value_count = count_without_runtime(value);
             if (value_count == 0)
                 continue;
         }

@@ -19,10 +19,13 @@ int berth_lookup_cache(const struct berth_site *site, char *const *env, char **r
                        struct berth_err *err)
 {
     const char *home = berth_environ_value(env, "HOME");
-    const struct passwd *user = home ? NULL : getpwuid(geteuid());
 
-    if (user)
-        home = user->pw_dir;
+    if (!home) {
+        const struct passwd *user = getpwuid(geteuid());
+
+        if (user)
+            home = user->pw_dir;
+    }
     return berth_uri_cache(site->images.cache, env, home, ret, err);
 }
 
@@ -40,15 +43,23 @@ int berth_lookup(const struct berth_site *site, char *const *env, const char *ur
     return berth_cache_find(cache, uri, machine, ret_file, err);
 }
 
+/* Is the image of REQUEST a name, that the site lets users pull from a registry? A step
+ * may have the name of a container, and no image. */
+static bool is_name(const struct berth_site *site, const struct berth_request *request)
+{
+    if (site->images.bare != BERTH_BARE_PULL)
+        return false;
+    if (!request->image || request->uri || !berth_request_has_container(request))
+        return false;
+    return access(request->image, F_OK) < 0;
+}
+
 int berth_lookup_word(const struct berth_site *site, struct berth_request *request,
                       struct berth_err *err)
 {
     BERTH_BUF struct berth_buf uri = {0};
 
-    /* A step may have the name of a container, and no image. */
-    if (site->images.bare != BERTH_BARE_PULL || request->uri || !request->image ||
-        !berth_request_has_container(request) || access(request->image, F_OK) == 0 ||
-        !berth_missing_is_word(request->image, &uri))
+    if (!is_name(site, request) || !berth_missing_is_word(request->image, &uri))
         return 0;
     if (uri.failed)
         return berth_err_oom(err);
@@ -72,5 +83,7 @@ int berth_lookup_fit(const struct berth_site *site, char *const *env,
      * this node cannot read. */
     if (!file && berth_lookup(site, env, request->uri, host.machine, &file, &note) < 0)
         return 0;
-    return file ? berth_request_put(request, BERTH_OPTION_IMAGE, file, err) : 0;
+    if (!file)
+        return 0;
+    return berth_request_put(request, BERTH_OPTION_IMAGE, file, err);
 }

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/fileid.h"
 #include "base/run.h"
+#include "base/text.h"
 #include "site/flags.h"
 #include "site/syntax.h"
 
@@ -28,14 +29,19 @@ static const struct berth_node *member(const struct berth_node *node, const char
     if (!node || node->kind != BERTH_NODE_MAP)
         return NULL;
     found = berth_node_find(node, key);
-    return found && found->kind == kind ? found : NULL;
+    if (!found || found->kind != kind)
+        return NULL;
+    return found;
 }
 
+/* The text of the member KEY of SIGNER; "": it has none. */
 static const char *text(const struct berth_node *signer, const char *key)
 {
     const struct berth_node *found = member(signer, key, BERTH_NODE_SCALAR);
 
-    return found ? found->text : "";
+    if (!found)
+        return "";
+    return found->text;
 }
 
 static bool is_true(const struct berth_node *signer, const char *key)
@@ -75,8 +81,8 @@ static bool is_accepted(const char *fingerprint,
 static int check_signer(const struct berth_node *signer,
                         const struct berth_strvec *fingerprints, struct berth_err *err)
 {
-    const char *said = text(signer, "Fingerprint");
-    const char *fingerprint = *said ? said : "?";
+    const char *printed = berth_text_given(text(signer, "Fingerprint"));
+    const char *fingerprint = berth_text_or(printed, "?");
 
     if (!is_accepted(fingerprint, fingerprints))
         return berth_err_set(err,
@@ -128,7 +134,9 @@ static int check_answer(struct berth_ran *ran, const struct berth_strvec *finger
 {
     if (berth_signers_check(berth_buf_text(&ran->out), fingerprints, err) < 0)
         return -1;
-    return ran->status == 0 ? 0 : refuse_answer(berth_ran_last_line(ran), err);
+    if (ran->status != 0)
+        return refuse_answer(berth_ran_last_line(ran), err);
+    return 0;
 }
 
 /* Append ENVIRONMENT to RET without the variables that are flags of the runtime, such
@@ -140,6 +148,14 @@ static int put_environment(char *const *environment, struct berth_strvec *ret,
         if (!berth_flags_variable(*environment))
             berth_strvec_push(ret, *environment);
     return berth_err_oom_if(ret->failed, err);
+}
+
+/* May the image of IDENTITY be verified: is it the one that was allowed? */
+static bool is_allowed(const struct berth_signature *signature, const char *identity)
+{
+    const char *allowed = signature->terms->image;
+
+    return !allowed || strcmp(identity, allowed) == 0;
 }
 
 /* Open the image, for the runtime to inherit: its name could lead to another file while
@@ -154,15 +170,18 @@ static int open_image(const struct berth_signature *signature, struct berth_err 
         return berth_err_set(err, BERTH_OPENED_FAILED, signature->image,
                              strerror(errno));
     identity = berth_fileid_identity(&st);
-    if (identity &&
-        (!signature->terms->image || strcmp(identity, signature->terms->image) == 0))
-        return fd;
-    close(fd);
-    if (!identity)
+    if (!identity) {
+        close(fd);
         return berth_err_oom(err);
-    return berth_err_set(err, BERTH_OPENED_EXCHANGED, signature->image);
+    }
+    if (!is_allowed(signature, identity)) {
+        close(fd);
+        return berth_err_set(err, BERTH_OPENED_EXCHANGED, signature->image);
+    }
+    return fd;
 }
 
+/* Let the runtime verify the image that is open as IMAGE. */
 static int verify(const struct berth_signature *signature, int image,
                   struct berth_err *err)
 {
@@ -175,7 +194,7 @@ static int verify(const struct berth_signature *signature, int image,
                             .deadline = signature->deadline,
                             .most = MOST};
     BERTH_RAN struct berth_ran ran = {0};
-    const char *place = signature->terms->signers_place;
+    const char *place = berth_text_or(signature->terms->signers_place, "berth.yaml");
     struct berth_err why;
 
     snprintf(name, sizeof(name), "/proc/self/fd/%d", image);
@@ -189,7 +208,7 @@ static int verify(const struct berth_signature *signature, int image,
     return berth_err_set(err,
                          "image '%s': %s; this site runs images with certain "
                          "signatures only (%s): ask the administrators for one",
-                         signature->image, why.text, place ? place : "berth.yaml");
+                         signature->image, why.text, place);
 }
 
 int berth_signature_check(const struct berth_signature *signature,
@@ -200,5 +219,7 @@ int berth_signature_check(const struct berth_signature *signature,
     if (signature->terms->signers.count == 0)
         return 0;
     image = open_image(signature, err);
-    return image < 0 ? -1 : verify(signature, image, err);
+    if (image < 0)
+        return -1;
+    return verify(signature, image, err);
 }

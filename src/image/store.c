@@ -53,7 +53,7 @@ int berth_store_check(const struct berth_site *site, struct berth_err *err)
 {
     if (!site->images.store)
         return berth_err_set(err, "this site has no store; set images.store in %s",
-                             site->file ? site->file : "berth.yaml");
+                             berth_text_or(site->file, "berth.yaml"));
     return check(site, site->images.store, NULL, err);
 }
 
@@ -126,8 +126,11 @@ int berth_store_find(const struct berth_site *site, const char *uri,
         return 0;
     if (asprintf(&index, "%s/" INDEX, site->images.store) < 0)
         return berth_err_oom(err);
-    if (check(site, index, &missing, err) < 0)
-        return missing ? 0 : -1;
+    if (check(site, index, &missing, err) < 0) {
+        if (missing)
+            return 0;
+        return -1;
+    }
     if (check(site, site->images.store, NULL, err) < 0)
         return -1;
     return berth_store_look(site->images.store, uri, machine, ret_file, err);
@@ -136,11 +139,17 @@ int berth_store_find(const struct berth_site *site, const char *uri,
 bool berth_store_split(const struct berth_request *request, char **ret_directory,
                        char machine[BERTH_STORE_MACHINE], char digest[BERTH_URI_DIGEST])
 {
-    const char *name = request->uri ? strrchr(request->image, '/') : NULL;
-    const char *dash = name ? strrchr(name, '-') : NULL;
+    const char *name, *dash;
 
-    if (!dash || sscanf(dash, "-%31[^.]", machine) != 1 ||
-        !berth_uri_digest(name, digest))
+    if (!request->uri)
+        return false;
+    name = strrchr(request->image, '/');
+    if (!name)
+        return false;
+    dash = strrchr(name, '-');
+    if (!dash || sscanf(dash, "-%31[^.]", machine) != 1)
+        return false;
+    if (!berth_uri_digest(name, digest))
         return false;
     *ret_directory = strndup(request->image, (size_t)(name - request->image));
     return *ret_directory;

@@ -27,8 +27,9 @@ char *berth_image_workdir(const char *path)
     if (berth_syntax_read(CONFIGURATION, text.text, text.used, &root, &errors, NULL) <
         0)
         return NULL;
-    directory =
-        root.kind == BERTH_NODE_MAP ? berth_node_find(&root, "WorkingDir") : NULL;
+    if (root.kind != BERTH_NODE_MAP)
+        return NULL;
+    directory = berth_node_find(&root, "WorkingDir");
     if (!directory || directory->kind != BERTH_NODE_SCALAR || *directory->text != '/')
         return NULL;
     return strdup(directory->text);
