@@ -69,6 +69,8 @@ static struct {
     struct berth_err option_error;    /* the first wrong option; text "": none */
     const char *file_without_notes;   /* of find_streams(), of a component with an
                                          image; NULL: there is none */
+    const char *bundle;               /* of a component of srun, an OCI bundle as
+                                         Slurm's own --container; NULL: there is none */
     bool is_named;                    /* sbatch has an image by an option */
     bool is_taken;                    /* take_container() has an image */
     bool is_run;                      /* a component is `berth run` */
@@ -378,6 +380,24 @@ static int take_container(struct berth_err *err)
     return berth_container_take(value, &state.options, err);
 }
 
+/* Refuse an OCI bundle of a component beside an image of another one. berth-oci cannot
+ * know the component of a task, and Slurm passes one --container of all of them. */
+static int check_bundles(struct berth_err *err)
+{
+    const char *bundle = find_bundle();
+
+    if (bundle)
+        state.bundle = bundle;
+    if (!state.bundle || !berth_table_find_container(&state.table) ||
+        !berth_container_is_ours())
+        return 0;
+    return berth_err_set(err,
+                         "--container=%s is an OCI bundle, and another component of "
+                         "this step has an image; start one of the two with an srun of "
+                         "its own",
+                         state.bundle);
+}
+
 /* Refuse --container-script outside of sbatch. */
 static int check_script(struct berth_err *err)
 {
@@ -663,7 +683,7 @@ static int end_step_component(int group, struct berth_err *err)
     berth_request_fini(&state.options);
 
     if (berth_commandline_step(&line, find_bundle(), err) < 0 ||
-        add_component(group, &merged, has_options, err) < 0 ||
+        add_component(group, &merged, has_options, err) < 0 || check_bundles(err) < 0 ||
         check_table(first, err) < 0)
         return -1;
     if (berth_hetgroups_ended(&state.hetgroups) && end_components(err) < 0)

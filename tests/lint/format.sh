@@ -11,7 +11,7 @@ c_files | xargs awk 'length($0) > 88 {
 
 name='Python is of version 3.6, with lines of 88 columns at most'
 if ! without python3 "$name"; then
-    python3 - share/berth/qualify tests/unit/qualify.py <<'END' 2>&1 | rule "$name"
+    python3 - share/berth/qualify share/berth/crun-bundle tests/unit/qualify.py <<'END' 2>&1 | rule "$name"
 import ast, sys
 for path in sys.argv[1:]:
     text = open(path, encoding="utf-8").read()

@@ -196,6 +196,14 @@ expect '... and so do its steps' 0 "0 $A: ./x" \
     FAKE_SCRIPT='srun ./x' sbatch --container=a --no-container-script job.sh
 mkdir -p bundle && echo '{}' >bundle/config.json
 expect 'a bundle is left to Slurm' 0 '0 host: ./x' srun --container=bundle ./x
+expect '... in two components, too' 0 '0 host: ./x
+1 host: ./y' srun --container=bundle ./x : --container=bundle ./y
+beside="srun: error: berth: --container=bundle is an OCI bundle, and another component of this step has an image; start one of the two with an srun of its own"
+for words in '--container=bundle ./x : --container=a' '--container=a ./x : --container=bundle' \
+    '--container=bundle ./x : --container-image=a'; do
+    # shellcheck disable=SC2086 # words
+    expect "$words" 1 "$beside" srun $words ./y
+done
 echo 'RunTimeRun="crun run %b"' >ociconf/oci.conf
 expect 'another runtime in oci.conf' 1 \
     "srun: error: berth: --container=a (or its variable) is Slurm's own option, for OCI bundles, and does not start an image; write srun --container-image=a" \

@@ -389,6 +389,37 @@ container_option_without_plugin() {
 # container_option_with_plugin: after that, both.
 container_option_with_plugin() { on "login,$nodes" root cp /tmp/berth.conf "$stack"; }
 
+# put_debian HOST[,HOST]... PACKAGE...: the files of Debian's packages that are in /usr, until the
+# end of the test. The hosts have what these depend on, and none of these. Once in a test.
+put_debian() {
+    local it host
+    for it in release apt; do
+        # shellcheck source=/dev/null
+        . "$here/../lib/$it.sh"
+    done
+    mkdir "$work/debian"
+    apt_download "$work/debian" "$release" "$(release_mirror)" "${@:2}" >"$work/debian.log" 2>&1 ||
+        { cat "$work/debian.log"; exit 1; }
+    for it in "$work"/debian/*.deb; do
+        dpkg --fsys-tarfile "$it" | tar -x -C "$work/debian" ./usr || exit 1
+    done
+    (cd "$work/debian" && find usr ! -type d) >"$work/debian.files"
+    for host in ${1//,/ }; do
+        tar -C "$work/debian" -c -T "$work/debian.files" | on "$host" root tar -x -C / || exit 1
+        on "$host" root ldconfig
+    done
+    at_exit "remove_debian $1"
+}
+remove_debian() {
+    local host
+    for host in ${1//,/ }; do
+        sed 's,^,/,' "$work/debian.files" | on "$host" root xargs -d '\n' rm -f
+    done
+}
+
+# spooled: what tasks with Slurm's own --container have left in SlurmdSpoolDir of the nodes.
+spooled() { on "$nodes" root bash -c 'cd /var/spool/slurmd && ls -d oci-job* 2>/dev/null || :'; }
+
 # allocate_tasks NODES TASKS: a job of that many tasks on each node, in the place of the last one;
 # sets job.
 allocate_tasks() {

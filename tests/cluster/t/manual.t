@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Every command in README.md and doc/ does what is written there. console.sh says how
 # documents are read; BERTH_DOCS="doc/mpi.md" runs some of them. doc/admin.md starts where
-# there is no berth yet: up to "What users may do" tests/cluster/packages runs it, and rest.t the
-# section about slurmrestd.
+# there is no berth yet: up to "What users may do" tests/cluster/packages runs it, bundle.t the
+# section about OCI bundles, and rest.t that about slurmrestd.
 
 # shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
@@ -86,7 +86,7 @@ push library/debian:12 'Debian GNU/Linux 12 (bookworm)' >/dev/null || exit 1
 for document in ${BERTH_DOCS:-README.md doc/*.md}; do
     case $document in
     doc/admin.md)
-        sed -e '1,/^## What users may do$/s/.*//' -e '/^### Jobs by slurmrestd$/,/^## /s/.*//' \
+        sed -e '1,/^## What users may do$/s/.*//' -e '/^### OCI bundles$/,/^## /s/.*//' \
             "$document" >"$work/admin.md"
         console_document "$work/admin.md" "$document"
         ;;

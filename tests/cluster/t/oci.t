@@ -87,7 +87,6 @@ equal "an image that is not there" "berth: n1: image '/images/gone.sif': not fou
 
 # The end of a step, by whatever. The shell in the image may print that its `sleep` has the
 # signal, too.
-spooled() { on "$nodes" root bash -c 'cd /var/spool/slurmd && ls -d oci-job* 2>/dev/null || :'; }
 traps='trap "echo got USR1; exit 4" USR1; echo ready; while :; do sleep 0.1; done'
 # ends_by TITLE EXPECTED COMMAND...: what a step prints that COMMAND, given its number, ends.
 ends_by() {

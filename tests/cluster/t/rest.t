@@ -9,22 +9,12 @@
 . "$(dirname "$0")/lib.sh"
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/console.sh"
-for it in release apt; do
-    # shellcheck source=/dev/null
-    . "$here/../lib/$it.sh"
-done
 
 need_images a b
 LIMIT=60
 container_option_without_plugin
 
-# slurmrestd is not in the tree of the hosts: its programs are put on the login host.
-apt_download "$work" "$release" "$(release_mirror)" slurmrestd libhttp-parser2.9 >"$work/log" 2>&1 ||
-    { cat "$work/log"; exit 1; }
-for package in "$work"/*.deb; do
-    dpkg --fsys-tarfile "$package" | on login root tar -x -C / ./usr || exit 1
-done
-at_exit 'on login root bash -c "rm -f /usr/sbin/slurmrestd /usr/lib/*/libhttp_parser.so.*"'
+put_debian login slurmrestd libhttp-parser2.9
 at_exit 'on login alice pkill -u alice -x slurmrestd'
 
 on login alice rm -f rest.sock rest.out
