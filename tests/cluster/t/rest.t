@@ -14,13 +14,40 @@ need_images a b
 LIMIT=60
 container_option_without_plugin
 
-put_debian login slurmrestd libhttp-parser2.9
-at_exit 'on login alice pkill -u alice -x slurmrestd'
+packages=(slurmrestd slurm-wlm-jwt-plugin)
+interface=v0.0.42
+case $release in
+trixie) packages+=(libhttp-parser2.9) ;;
+sid) interface=v0.0.45 ;;
+esac
+put_debian login "${packages[@]}"
+
+# slurmctld takes tokens (JWT), and bob's slurmrestd passes them on.
+slurmctld_again() {
+    on login root bash -c 'pid=$(</run/slurm/slurmctld.pid); kill "$pid"
+        while [ -e "/proc/$pid" ]; do sleep 0.1; done; slurmctld' 2>"$work/slurmctld"
+    wait_for 30 all_idle || result FAIL "slurmctld starts again" "$(cat "$work/slurmctld")"
+}
+on login root bash -c 'cd /etc/slurm && cp slurm.conf slurm.conf.was &&
+    head -c 32 /dev/urandom >jwt.key && chown slurm: jwt.key && chmod 600 jwt.key &&
+    printf "%s\n" AuthAltTypes=auth/jwt AuthAltParameters=jwt_key=/etc/slurm/jwt.key >>slurm.conf'
+at_exit 'on login root bash -c "cd /etc/slurm && mv slurm.conf.was slurm.conf && rm jwt.key"
+    slurmctld_again'
+slurmctld_again
+at_exit 'on login root pkill -u alice,bob -x slurmrestd'
+on login bob env SLURM_JWT=daemon slurmrestd -a rest_auth/jwt -s slurmctld login:6820 \
+    >"$work/jwt.log" 2>&1 &
 
 on login alice rm -f rest.sock rest.out
 on login alice ln -sfn /images/a.sif app.sif
-sed -n '/^### Jobs by slurmrestd$/,/^## /p' "$here/../../../doc/admin.md" >"$work/admin.md"
+sed -n "/^### Jobs by slurmrestd\$/,/^## /{s/v0.0.42/$interface/;p}" "$here/../../../doc/admin.md" \
+    >"$work/admin.md"
 console_document "$work/admin.md" doc/admin.md
+wait_for 30 has_no_job
+matches "a job with a token runs as its user, in the image" $'^hello\nPRETTY_NAME="Debian' \
+    "$(on login alice cat rest.out)"
+equal "... and one without is refused" "Authentication failure" \
+    "$(alice curl -sS -H 'Content-Type: application/json' -d @rest.json "login:6820/slurm/$interface/job/submit")"
 
 # rest_submitted VARIABLES CONTAINER: the output of a job whose script is standard input; its
 # environment has VARIABLES, of JSON, and the image CONTAINER, if any.
@@ -34,7 +61,7 @@ rest_submitted() {
          "standard_output": "/home/alice/rest.out", "environment": ["PATH=/usr/bin:/bin"$1]}}
 END
     alice curl -sS --unix-socket rest.sock -H 'Content-Type: application/json' -d @rest.json \
-        localhost/slurm/v0.0.42/job/submit >"$work/answer" 2>&1
+        "localhost/slurm/$interface/job/submit" >"$work/answer" 2>&1
     job=$(sed -n 's/.*"job_id": \([0-9]*\).*/\1/p' "$work/answer")
     [[ $job ]] || cat "$work/answer"
     wait_for 30 has_no_job
