@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck disable=SC2016 # what stands in single quotes is for another shell
 # On a cluster with proctrack/cgroup, task/cgroup and an extern step (up --cgroup): Slurm sees
-# and signals every process of a step, those of the container too, and a job has its memory.
+# and signals every process of a step, those of the container too, and a job has its memory; also
+# with Slurm's own --container, without the plugin.
 
 # shellcheck source-path=SCRIPTDIR
 . "$(dirname "$0")/lib.sh"
@@ -84,4 +85,27 @@ ends "a step to which sattach is attached ends" live 0
 wait "${pid[attached]}"
 printed "... and sattach says what it said" attached 4 a
 soon "in the end: no cgroup of a step and no process is left" "" -- "${groups[@]}"
+
+# Slurm's own --container.
+container_option_without_plugin
+C=--container=/images/a.sif
+state() { alice scontrol show job "$1" | sed -n 's/.*JobState=\([A-Z_]*\).*/\1/p'; }
+live 4 -Q -w n1 -N1 -n4 "$C" --mem=200M --job-name=eater sh -c 'echo ready
+    [ $SLURM_PROCID != 1 ] || exec dd if=/dev/zero of=/dev/null bs=600M count=1
+    sleep 2; cat /etc/berth-image'
+job=$(on login alice squeue -h -n eater -o %i)
+ends "--container: a task that takes more memory than the job has is killed" live '137|1|125'
+equal "... the state of the job" OUT_OF_MEMORY "$(state "$job")"
+script eater.sh <<'SCRIPT'
+#!/bin/sh
+cat /etc/berth-image
+exec dd if=/dev/zero of=/dev/null bs=600M count=1
+SCRIPT
+job=$(alice sbatch --parsable -w n1 --mem=200M -o eater.out "$C" eater.sh)
+wait_for 30 has_no_job
+equal "... so is a batch script in the image" "a OUT_OF_MEMORY" \
+    "$(on login alice head -n1 eater.out) $(state "$job")"
+soon "... no cgroup of a step and no process is left" "" -- "${groups[@]}"
+soon "... and nothing in SlurmdSpoolDir" "" -- spooled
+
 finish
