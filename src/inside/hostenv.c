@@ -198,7 +198,22 @@ static int change_defaults(const struct berth_hostenv *outside,
     return berth_err_oom_if(request->env.failed, err);
 }
 
-/* Append the variable with the defaults of a new step. */
+/* A batch script that Slurm's own --container has put into an image: its steps run in
+ * that image, too. srun reads another variable than the one that tasks get. */
+static void push_container(const struct berth_hostenv *outside,
+                           struct berth_strvec *ret)
+{
+    const char *image = berth_environ_value(outside->task, BERTH_BUNDLE_VARIABLE);
+    const bool is_srun = strcmp(*outside->command, "srun") == 0;
+
+    if (!outside->is_script || !image || !is_srun)
+        return;
+    if (!berth_environ_value(ret->items, BERTH_BUNDLE_SRUN))
+        berth_strvec_pushf(ret, BERTH_BUNDLE_SRUN "=%s", image);
+}
+
+/* Append the variables with the defaults of a new step. With components that differ
+ * those of the plugin have the image of each. */
 static int push_defaults(const struct berth_hostenv *outside, struct berth_strvec *ret,
                          struct berth_err *err)
 {
@@ -207,6 +222,8 @@ static int push_defaults(const struct berth_hostenv *outside, struct berth_strve
 
     if (find_defaults(outside, &table, err) < 0)
         return -1;
+    if (berth_table_is_uniform(&table))
+        push_container(outside, ret);
     for (size_t i = 0; i < table.count; i++)
         if (change_defaults(outside, &table.rows[i].request, err) < 0)
             return -1;
@@ -233,20 +250,6 @@ static bool shares_cpus(char *const *command)
     return true;
 }
 
-/* A batch script that Slurm's own --container has put into an image: its steps run in
- * that image, too. srun reads another variable than the one that tasks get. */
-static void push_container(const struct berth_hostenv *outside,
-                           struct berth_strvec *ret)
-{
-    const char *image = berth_environ_value(outside->task, BERTH_BUNDLE_VARIABLE);
-    const bool is_srun = strcmp(*outside->command, "srun") == 0;
-
-    if (!outside->is_script || !image || !is_srun)
-        return;
-    if (!berth_environ_value(ret->items, BERTH_BUNDLE_SRUN))
-        berth_strvec_pushf(ret, BERTH_BUNDLE_SRUN "=%s", image);
-}
-
 int berth_hostenv_environment(const struct berth_hostenv *outside,
                               struct berth_strvec *ret, struct berth_err *err)
 {
@@ -262,7 +265,6 @@ int berth_hostenv_environment(const struct berth_hostenv *outside,
     if (!outside->is_script && !berth_environ_value(ret->items, sharing) &&
         shares_cpus(outside->command))
         berth_strvec_push(ret, sharing);
-    push_container(outside, ret);
     if (push_defaults(outside, ret, err) < 0)
         return -1;
     return berth_err_oom_if(ret->failed, err);

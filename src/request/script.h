@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /* A batch script that runs in an image. slurmd keeps the script in a directory of the
  * job below SlurmdSpoolDir, as slurm_script. */
@@ -17,3 +18,9 @@ bool berth_script_has_step(char *const *environment);
 
 /* Is COMMAND, started with ENVIRONMENT, the batch script of a job? */
 bool berth_script_is(char *const *environment, const char *command);
+
+/* The value of --container in the #SBATCH lines of component NUMBER (from 0) of the
+ * script TEXT, the last one, as sbatch reads them: up to the first line that is not a
+ * comment; `#SBATCH hetjob` begins the next component. NULL: there is none, or memory
+ * has run out. The caller frees it. */
+char *berth_script_container(const char *text, size_t number);

@@ -105,6 +105,13 @@ static int read_script(const struct berth_typed *typed, char name[64],
     return read_input(ret);
 }
 
+int berth_commandline_script(const struct berth_typed *typed, struct berth_buf *ret)
+{
+    char name[64];
+
+    return read_script(typed, name, ret);
+}
+
 static bool is_comment(const char *line)
 {
     return line[strspn(line, " \t")] == '#';

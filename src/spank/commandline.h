@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "request/mistakes.h"
 #include "request/request.h"
@@ -23,6 +24,10 @@ int berth_commandline_step(const struct berth_typed *typed, const char *bundle,
 
 /* Is the command `berth run`, which reads the defaults of the job itself? */
 bool berth_commandline_is_run(const struct berth_typed *typed);
+
+/* Read the script of sbatch, or the command of --wrap, into RET. Returns 0, or -1 if
+ * that cannot be known. */
+int berth_commandline_script(const struct berth_typed *typed, struct berth_buf *ret);
 
 /* After the options of sbatch or salloc: warn of mistakes on the command line, and in
  * sbatch of a script without srun, if the script can be read again. If only the

@@ -30,6 +30,7 @@
 #include "request/misnamed.h"
 #include "request/mpirun.h"
 #include "request/option.h"
+#include "request/script.h"
 #include "request/streams.h"
 #include "site/policy.h"
 #include "request/wire.h"
@@ -71,6 +72,8 @@ static struct {
                                          image; NULL: there is none */
     const char *bundle;               /* of a component of srun, an OCI bundle as
                                          Slurm's own --container; NULL: there is none */
+    struct berth_buf text;            /* of the script of sbatch, if it can be read */
+    char *container;                  /* find_script_container(), owned */
     bool is_named;                    /* sbatch has an image by an option */
     bool is_taken;                    /* take_container() has an image */
     bool is_run;                      /* a component is `berth run` */
@@ -360,22 +363,45 @@ static const char *find_bundle(void)
     return berth_container_value(&state.hetgroups, optind, is_first, &is_typed);
 }
 
+/* The value of --container in #SBATCH lines of a later component of sbatch, whose
+ * variable has that of the first one; NULL: none. */
+static const char *find_script_container(void)
+{
+    const size_t component = state.table.count;
+    const struct berth_typed line = typed(NULL);
+
+    if (!is_sbatch())
+        return NULL;
+    if (!state.text.text)
+        berth_commandline_script(&line, &state.text);
+    if (component == 0)
+        return NULL;
+    free(state.container);
+    state.container = berth_script_container(berth_buf_text(&state.text), component);
+    return berth_text_given(state.container);
+}
+
 /* Take an image as Slurm's own --container for that of the component, where berth runs
  * it. In sbatch Slurm runs the script itself in it. */
 static int take_container(struct berth_err *err)
 {
     const bool is_first = state.table.count == 0;
+    const enum berth_choice script = state.script.script;
     bool is_typed;
+    const char *of_script = find_script_container();
     const char *value =
         berth_container_value(&state.hetgroups, optind, is_first, &is_typed);
 
+    if (!value)
+        value = of_script;
     state.is_taken =
         value && berth_container_is_image(value) && berth_container_is_ours();
     if (!state.is_taken)
         return 0;
     if (!is_typed && state.options.image)
         return 0;
-    if (is_sbatch() && is_first && state.options.script == BERTH_UNSAID)
+    if (is_sbatch() && is_first && state.options.script == BERTH_UNSAID &&
+        script == BERTH_UNSAID)
         state.options.script = BERTH_YES;
     return berth_container_take(value, &state.options, err);
 }

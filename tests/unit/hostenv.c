@@ -219,6 +219,9 @@ TEST(a_step_of_a_script_has_the_cpus_and_the_options_of_the_job)
     static const char *const oci[] = {"SLURM_CONTAINER=/a.sif", NULL};
     static const char *const other[] = {"SLURM_CONTAINER=/a.sif",
                                         "SRUN_CONTAINER=/b.sif", NULL};
+    static const char *const ocihet[] = {
+        "SLURM_BERTH_JOB=1;0:image=/a.sif;1:image=/b.sif;.", "SLURM_CONTAINER=/a.sif",
+        NULL};
     static const char *const srun[] = {"srun", "x", NULL};
     static const char *const sbatch[] = {"sbatch", "x", NULL};
 
@@ -229,6 +232,9 @@ TEST(a_step_of_a_script_has_the_cpus_and_the_options_of_the_job)
                 "SRUN_CONTAINER=/a.sif\nSLURM_BERTH_JOB=1;*:image=/a.sif;.\n");
     look_script(oci, sbatch, 2,
                 "SLURM_CONTAINER=/a.sif\nSLURM_BERTH_JOB=1;*:image=/a.sif;.\n");
+    look_script(ocihet, srun, 2,
+                "SLURM_CONTAINER=/a.sif\n"
+                "SLURM_BERTH_JOB=1;0:image=/a.sif;1:image=/b.sif;.\n");
     look_script(other, srun, 3,
                 "SRUN_CONTAINER=/b.sif\nSLURM_BERTH_JOB=1;*:image=/a.sif;.\n");
 }

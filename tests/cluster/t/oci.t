@@ -139,6 +139,34 @@ equal "... as an #SBATCH line" a "$(in_image -n1 <<'END'
 cat /etc/berth-image
 END
 )"
+equal "... as an #SBATCH line, with the script on the host" "host a" "$(in_image -n1 <<'END'
+#!/bin/sh
+#SBATCH --container=/images/a.sif --no-container-script
+echo $(./count.image) $(srun -Q ./count.image)
+END
+)"
+# of_components OPTION...: the images of the script and of two components of a job.
+of_components() {
+    { cat && printf 'srun -Q --het-group=%s ./count.image\n' 0 1; } | in_image "$@" | paste -sd' '
+}
+equal "... each component of a job has its own" "a a b" \
+    "$(of_components $A -n1 : -n1 --container=/images/b.sif <<<$'#!/bin/sh\n./count.image')"
+equal "... as #SBATCH lines, too" "a a b" "$(of_components <<'END'
+#!/bin/sh
+#SBATCH --container=/images/a.sif -n1
+#SBATCH hetjob
+#SBATCH --container=/images/b.sif -n1
+./count.image
+END
+)"
+equal "... or none" "host host b" "$(of_components <<'END'
+#!/bin/sh
+#SBATCH -n1
+#SBATCH hetjob
+#SBATCH --container=/images/b.sif -n1
+./count.image
+END
+)"
 equal "... on the host" "host a" "$(in_image $A --no-container-script -n1 <<'END'
 #!/bin/sh
 echo $(./count.image) $(srun -Q ./count.image)
