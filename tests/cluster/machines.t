@@ -49,6 +49,18 @@ for image in '' "$I"; do
     equal "out of memory${image:+ in an image}: the state" OUT_OF_MEMORY "$(state_of "$job")"
     matches "... and a line says so" 'oom' "$(cat "$work/oom${image:+.image}")"
 done
+# The same by Slurm's own --container, for which oci.conf names berth-oci.
+on n1,n2 root cp /usr/share/berth/oci.conf /etc/slurm/oci.conf
+C=--container=/images/a.sif
+alice srun -w n1 -n1 --mem=150M $C sh -c "$eat" >"$work/oom.container" 2>&1
+job=$(on login root sacct -nXP -o JobID | tail -n 1)
+wait_for 30 ended "$job"
+equal "out of memory in an image of --container: the state" OUT_OF_MEMORY "$(state_of "$job")"
+equal "... and sacct shows the image, of the job and of the step" \
+    "$job /images/a.sif,$job.0 /images/a.sif" \
+    "$(on login alice sacct -nP -j "$job" -o JobID,Container | grep -v extern | tr '|\n' ' ,' |
+        sed 's/,$//')"
+soon "... and nothing is left in SlurmdSpoolDir" "" -- spooled
 # lines_of FILE: without numbers, and without what tells that its job waited for the one before.
 lines_of() { sed -E '/^srun: job [0-9]+ (queued|has been)/d; s/[0-9]//g' "$1" | sort -u; }
 equal "... with the same lines but for numbers" "$(lines_of "$work/oom")" \
@@ -133,18 +145,34 @@ equal "... and with berth's profile two images run on a node" "a b" \
 on n2 root bash -c \
     "cd /etc/apparmor.d; apparmor_parser -R strict; apparmor_parser -R berth; rm strict berth"
 
-on login alice rm -f again.out
+# Beside it a job whose script runs in its image by --container: Slurm keeps the environment of
+# the script in SlurmdSpoolDir, and fails to write it where it is already.
+script container.sh <<'SCRIPT'
+#!/bin/sh
+echo "run ${SLURM_RESTART_COUNT-0} $(cat /etc/berth-image)"
+[ "$SLURM_RESTART_COUNT" ] || sleep 300
+SCRIPT
+began() { [[ $(on login alice cat container.out 2>/dev/null | tr -d '\0') == *"$1"* ]]; }
+on login alice rm -f again.out container.out
 job=$(alice sbatch --parsable again)
+container=$(alice sbatch --parsable -w n2 -n1 --requeue -o container.out --open-mode=append $C \
+    container.sh)
 wait_for 60 said "run a"
+wait_for 60 began "run 0 a"
+on n2 root sync
 "$tool" power "$name" n2
 wait_for 120 idle
+soon "a power cut leaves nothing in SlurmdSpoolDir" "" -- spooled
 seen=$(on n2 root bash -c \
     'pgrep -u alice; find /tmp /run /dev/shm -user alice; grep -c squashfuse /proc/mounts')
 equal "a power cut leaves nothing" 0 "$seen"
-on login root scontrol release "$job" 2>/dev/null
+on login root scontrol release "$job" "$container" 2>/dev/null
 wait_for 200 said "run 1 a"
 matches "... and the job runs again in a container of its own" 'run 1 a' \
     "$(on login alice cat again.out)"
+wait_for 60 began "run 1 a"
+matches "... and so does a script in the image of --container" 'run 1 a' \
+    "$(on login alice cat container.out)"
 
 steps=500
 [[ $(<"/run/berth/$name/accel") == kvm ]] ||
