@@ -6,8 +6,11 @@ import collections
 import statistics
 import sys
 
-SYSTEMS = ["bare", "job", "berth", "run", "two", "instance", "exec", "sharens"]
+SYSTEMS = ["bare", "job", "berth", "plugin", "container", "run", "two", "instance", "exec",
+           "sharens"]
 TITLES = {"bare": "srun", "berth": "berth", "two": "berth, two images",
+          "plugin": "--container, plugin",
+          "container": "--container, no plugin",
           "run": "srun berth run",
           "job": "berth, container of the job", "instance": "apptainer instance",
           "exec": "apptainer exec per task",
