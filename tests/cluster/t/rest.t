@@ -18,7 +18,12 @@ packages=(slurmrestd slurm-wlm-jwt-plugin)
 interface=v0.0.42
 case $release in
 trixie) packages+=(libhttp-parser2.9) ;;
-sid) interface=v0.0.45 ;;
+sid)
+    interface=v0.0.45
+    # curl, which the tree of trixie has, and what it depends on
+    packages+=(curl libcurl4t64 libnghttp3-9 libngtcp2-16 libngtcp2-crypto-ossl0 libnghttp2-14
+        libidn2-0 libldap2 libssh2-1t64 libpsl5t64 libbrotli1 libunistring5 libsasl2-2)
+    ;;
 esac
 put_debian login "${packages[@]}"
 
