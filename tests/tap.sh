@@ -38,14 +38,27 @@ skip()
     echo "ok $count - $1 # SKIP $2"
 }
 
+# unfold TEXT: sets unfolded, where a line that begins with eight blanks continues the one before,
+# as messages are longer than the lines here.
+unfold()
+{
+    unfolded=$1
+    case $1 in
+        *"
+        "*) unfolded=$(printf '%s\n' "$1" | sed -e ':more' -e '$!N' -e 's/\n \{8,\}/ /; t more' \
+            -e 'P; D') ;;
+    esac
+}
+
 # equal NAME WANTED SEEN
 equal()
 {
-    if [ "$2" = "$3" ]; then
+    unfold "$2"
+    if [ "$unfolded" = "$3" ]; then
         report 0 "$1"
     else
         report 1 "$1" "expected:
-$(printf '%s\n' "$2" | sed 's/^/    /')
+$(printf '%s\n' "$unfolded" | sed 's/^/    /')
 got:
 $(printf '%s\n' "$3" | sed 's/^/    /')"
     fi
@@ -84,7 +97,8 @@ $got"
     while case $got in *"$T"*) ;; *) false ;; esac; do
         got=${got%%"$T"*}T${got#*"$T"}
     done
-    [ "$got" = "$wanted" ] || got=$(printf '%s\n' "$got" | neutral)
+    unfold "$wanted"
+    [ "$got" = "$unfolded" ] || got=$(printf '%s\n' "$got" | neutral)
     equal "$name" "$wanted" "$got"
 }
 
@@ -105,8 +119,9 @@ says()
     shift 3
     got=$("$@" 2>&1)
     status=$?
+    unfold "$text"
     case "$status $got" in
-        "$wanted "*"$text"*) report 0 "$name" ;;
+        "$wanted "*"$unfolded"*) report 0 "$name" ;;
         *) report 1 "$name" "status $status: $got" ;;
     esac
 }

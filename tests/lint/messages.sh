@@ -6,13 +6,15 @@
 . "${srcdir:-.}/tests/lint/lib.sh"
 
 
-# Adjacent literals of C are one text; escapes are what they stand for.
+# Adjacent literals of C are one text; escapes are what they stand for; a line of an expected text
+# that begins with eight blanks continues the one before.
 cat tests/unit/*.c tests/unit/*.sh tests/spank/*.sh 2>/dev/null |
     awk 'BEGIN { RS = "\001" }
         {
             gsub(/"[ \n\t\\]*"/, "")
             gsub(/\\"/, "\"")
             gsub(/\\\\/, "\\")
+            gsub(/\n        +/, " ")
             print
         }' >"$work/tests"
 product | xargs awk -f tests/lint/messages.awk >"$work/messages"

@@ -25,12 +25,15 @@ expect 'one component is announced for all' 0 \
 0 $A: ./x" \
     FAKE_SHOW=1 srun --container-image=a ./x
 expect 'every option arrives' 0 \
-    "0 $A --container-mounts=/d:/d:rw --container-mounts=T/e:/f:ro --container-workdir=/w --no-container-mount-home --container-writable --container-entrypoint --container-env=X=1 --container-env=Y --container-args=--nv: ./x" \
+    "0 $A --container-mounts=/d:/d:rw --container-mounts=T/e:/f:ro --container-workdir=/w
+        --no-container-mount-home --container-writable --container-entrypoint --container-env=X=1
+        --container-env=Y --container-args=--nv: ./x" \
     srun --container-image=a --container-mounts=/d,e:/f:ro --container-workdir=/w \
     --no-container-mount-home --container-writable --container-entrypoint \
     --container-env=X=1,Y --container-args=--nv ./x
 expect 'repeated lists accumulate' 0 \
-    "0 $A --container-mounts=/d:/d:rw --container-mounts=/e:/e:rw --container-mounts=/f:/f:rw --container-env=X --container-env=Y --container-args=-a --container-args=-b: ./x" \
+    "0 $A --container-mounts=/d:/d:rw --container-mounts=/e:/e:rw --container-mounts=/f:/f:rw
+        --container-env=X --container-env=Y --container-args=-a --container-args=-b: ./x" \
     srun --container-mounts=/d --container-image=a --container-mounts=/e,/f \
     --container-env=X --container-args=-a --container-env=Y --container-args=-b ./x
 expect 'getopt knows our options by a beginning of their names' 0 \
@@ -149,7 +152,8 @@ expect 'of a step with an image only' 0 'published nothing
 0 host: ./x' \
     FAKE_SHOW=1 FAKE_WORDS="$SITE" srun ./x
 expect 'a component that lacks an image, and its program on the host' 0 \
-    "berth: n1: component 0 has no image and runs on the host, which has no command 'gone'; give it --site-container-image=IMAGE, too
+    "berth: n1: component 0 has no image and runs on the host, which has no command 'gone'; give it
+        --site-container-image=IMAGE, too
 0 host: gone
 1 --container-image=T/b: ./y" \
     FAKE_WORDS=option_prefix=site- srun gone : --site-container-image=b ./y
@@ -210,14 +214,16 @@ expect 'groups with a gap' 0 \
     $het_job srun --het-group=0 --container-image=a ./x : \
     --het-group=2 --container-image=b ./y
 expect 'one spec for two groups, and one for the third' 0 \
-    "published 0: $A --container-mounts=/d:/d:rw; 2: $A --container-mounts=/d:/d:rw; 1: $B, kill on bad exit
+    "published 0: $A --container-mounts=/d:/d:rw; 2: $A --container-mounts=/d:/d:rw; 1: $B, kill on
+        bad exit
 0 $A --container-mounts=/d:/d:rw: ./x
 1 $B: ./y
 2 $A --container-mounts=/d:/d:rw: ./x" \
     FAKE_SHOW=1 $het_job srun --het-group=0,2 --container-image=a \
     --container-mounts=/d ./x : --het-group=1 --container-image=b ./y
 expect 'groups that berth cannot read send the job once' 0 \
-    "published *: job=SLURM_HET_SIZE=3 job=SLURM_JOB_ID=100 job=SLURM_JOB_ID_HET_GROUP_0=100 job=SLURM_JOB_ID_HET_GROUP_1=101 job=SLURM_JOB_ID_HET_GROUP_2=102 $A --mpi-bind=launch
+    "published *: job=SLURM_HET_SIZE=3 job=SLURM_JOB_ID=100 job=SLURM_JOB_ID_HET_GROUP_0=100
+        job=SLURM_JOB_ID_HET_GROUP_1=101 job=SLURM_JOB_ID_HET_GROUP_2=102 $A --mpi-bind=launch
 0 $A --mpi-bind=launch: ./x
 1 $A --mpi-bind=launch: ./x" \
     FAKE_SHOW=1 $het_job srun '--het-group=[0-1' --container-image=a --mpi-bind=launch ./x

@@ -36,7 +36,8 @@ expect '... but a rule that forces' 0 '0 host: job.sh' \
     FAKE_WORDS="$SITE" sbatch --container-image=a --container-script job.sh
 site 'rules: [{forbid: [container-script]}]'
 expect '... or forbids' 1 \
-    "sbatch: error: berth: --container-script: a rule of this site forbids it; leave it out (T/berth.yaml:1)" \
+    "sbatch: error: berth: --container-script: a rule of this site forbids it; leave it out
+        (T/berth.yaml:1)" \
     FAKE_WORDS="$SITE" sbatch --container-image=a --container-script job.sh
 expect '... and needs an image' 1 \
     'sbatch: error: berth: --container-script: it needs an image; add --container-image=IMAGE' \
@@ -48,16 +49,20 @@ expect '... and saves none' 1 \
     'sbatch: error: berth: --container-save: only a step saves its container; write srun --container-save in the script, with --container-name here for what the script writes' \
     sbatch --container-image=a --container-save=new.sif --container-script job.sh
 expect 'a step has no script' 1 \
-    'srun: error: berth: --container-script: only sbatch has a script; leave it out, the command itself runs in the image' \
+    'srun: error: berth: --container-script: only sbatch has a script; leave it out, the command
+        itself runs in the image' \
     srun --container-image=a --container-script ./x
 expect 'nor has salloc' 1 \
-    'salloc: error: berth: --container-script: only sbatch has a script; leave it out, the command itself runs in the image' \
+    'salloc: error: berth: --container-script: only sbatch has a script; leave it out, the command
+        itself runs in the image' \
     salloc --container-image=a --container-script
 expect 'the steps inside get the default' 0 \
     "0 $A: ./x" \
     FAKE_SCRIPT="srun ./x" sbatch --container-image=a job.sh
 expect 'every option is a default' 0 \
-    "0 $A --container-mounts=/d:/d:rw --container-mounts=/e:/e:rw --container-workdir=/w --no-container-mount-home --container-writable --container-entrypoint --container-env=X --container-args=-a --mpi-bind=hybrid: ./x" \
+    "0 $A --container-mounts=/d:/d:rw --container-mounts=/e:/e:rw --container-workdir=/w
+        --no-container-mount-home --container-writable --container-entrypoint --container-env=X
+        --container-args=-a --mpi-bind=hybrid: ./x" \
     FAKE_SCRIPT="srun ./x" sbatch --container-image=a --container-mounts=/d \
     --container-mounts=/e --container-workdir=/w --no-container-mount-home \
     --container-writable --container-entrypoint --container-env=X --container-args=-a \
@@ -130,9 +135,12 @@ expect 'a mount of an option replaces that of the variable' 0 \
     BERTH_CONTAINER_MOUNTS=/f:/d srun --container-image=a --container-mounts=/g://d ./x
 
 # As with options of Slurm: the script, over it the environment, over both the command line.
+header='--container-image=a --container-lifetime=step --container-writable --container-env=X'
+header="$header --container-mounts=/f:/d,/e"
 expect 'the command line of sbatch wins over the script' 0 \
-    "0 $B --container-mounts=/e:/e:rw --container-mounts=/g:/d:rw --container-readonly --container-env=X --container-env=Y --container-lifetime=job: ./x" \
-    FAKE_HEADER='--container-image=a --container-lifetime=step --container-writable --container-env=X --container-mounts=/f:/d,/e' \
+    "0 $B --container-mounts=/e:/e:rw --container-mounts=/g:/d:rw --container-readonly
+        --container-env=X --container-env=Y --container-lifetime=job: ./x" \
+    FAKE_HEADER="$header" \
     FAKE_SCRIPT='srun ./x' \
     sbatch --container-lifetime job --container-image=b --container-readonly \
     --container-env=Y --container-mounts=/g:/d job.sh
@@ -168,7 +176,8 @@ expect 'the first component alone has one' 0 \
     "0 $A: ./x
 1 host: ./y" \
     FAKE_SCRIPT="srun ./x : ./y" sbatch --container-image=a : -n2 job.sh
-three='--container-image=a --container-mounts=/d : --container-image=b : --container-image=c --container-workdir=/w'
+three='--container-image=a --container-mounts=/d : --container-image=b'
+three="$three : --container-image=c --container-workdir=/w"
 expect '#SBATCH components, in any order, and one srun for two groups' 0 \
     "2 $C --container-workdir=/w: ./x
 0 $A --container-mounts=/d:/d:rw: ./y
@@ -188,15 +197,20 @@ expect 'salloc, too' 0 \
 1 $B: ./y" \
     salloc --container-image=a : --container-image=b srun ./x : ./y
 expect 'a wrong option of a later component is reported once' 1 \
-    "sbatch: error: berth: --container-image=none: the other container options mean nothing on the host; leave them out" \
+    "sbatch: error: berth: --container-image=none: the other container options mean nothing on the
+        host; leave them out" \
     FAKE_HEADER='--container-image=a : --container-image=b : --container-image=none --mpi-bind' \
     sbatch job.sh
 echo ./app >host.sh
 expect 'a warning is printed once' 0 \
-    "sbatch: berth: warning: 'host.sh' runs on the host and has no srun, so nothing runs in the image; write srun before each program, or give --container-script to run the script in the image" \
+    "sbatch: berth: warning: 'host.sh' runs on the host and has no srun, so nothing runs in the
+        image; write srun before each program, or give --container-script to run the script in the
+        image" \
     FAKE_SCRIPT=true FAKE_HEADER='--container-image=a : --container-image=b' sbatch host.sh
 expect 'an srun whose groups berth cannot read' 1 \
-    "srun: error: berth: the components of this job have different container options, and berth cannot tell which component this is; write --het-group with numbers (--het-group=0,2-3), or unset SLURM_BERTH_JOB and name the image" \
+    "srun: error: berth: the components of this job have different container options, and berth
+        cannot tell which component this is; write --het-group with numbers (--het-group=0,2-3), or
+        unset SLURM_BERTH_JOB and name the image" \
     FAKE_HEADER='--container-image=a : --container-image=b' \
     FAKE_SCRIPT="srun '--het-group=[0-1' ./x" sbatch job.sh
 expect 'another process of the same command starts anew' 0 \
@@ -205,7 +219,8 @@ expect 'another process of the same command starts anew' 0 \
     "BERTH_SBATCH_AGAIN=1:1;0:$B;1:$B;." FAKE_SCRIPT="srun ./x : ./y" \
     sbatch --container-image=a : --container-image=a job.sh
 
-damaged='sbatch: error: berth: internal data is damaged (x); have one release of berth on all hosts, and set no variable of berth by hand'
+damaged='sbatch: error: berth: internal data is damaged (x); have one release of berth on all hosts,
+        and set no variable of berth by hand'
 equal 'a table of this process that is damaged does not make it start for ever' "$damaged" \
     "$(sh -c 'BERTH_SBATCH_AGAIN=$$:x exec "$@"' sh sbatch --container-image=a : \
     --container-image=b 2>&1)"
@@ -227,7 +242,8 @@ END
 }
 both="0 $A: ./x
 1 $B: ./y"
-twice='sbatch: error: berth: the components of this job have different container options, so sbatch has to read the script twice, and it is not in a file; give sbatch a file'
+twice='sbatch: error: berth: the components of this job have different container options, so sbatch
+        has to read the script twice, and it is not in a file; give sbatch a file'
 mkfifo fifo
 for row in "file|$both" "pipe|$both" "late|$twice" "unread|$both" \
     "ended|FAULT: /dev/stdin is empty" "fifo|$twice"; do
@@ -242,16 +258,22 @@ expect 'a het batch job without options' 0 \
     FAKE_SCRIPT="srun --container-image=a ./x : --container-image=b ./y" \
     sbatch -n1 : -n2 job.sh
 expect 'a default that is not ours is refused' 1 \
-    "srun: error: berth: SLURM_BERTH_JOB: internal data is damaged (x); have one release of berth on all hosts, and set no variable of berth by hand" \
+    "srun: error: berth: SLURM_BERTH_JOB: internal data is damaged (x); have one release of berth on
+        all hosts, and set no variable of berth by hand" \
     SLURM_JOB_ID=100 SLURM_BERTH_JOB=x srun ./x
+options='--container-workdir=/v --container-mounts=/g:/d'
 expect 'an account tells where an option comes from' 0 \
-    "srun: berth: component 0: --container-image: 'T/b' of its environment, over 'T/a' of the job (sbatch, salloc)
-srun: berth: component 0: --container-workdir: '/v' of the command line of srun, over '/w' of the job (sbatch, salloc)
+    "srun: berth: component 0: --container-image: 'T/b' of its environment, over 'T/a' of the job
+        (sbatch, salloc)
+srun: berth: component 0: --container-workdir: '/v' of the command line of srun, over '/w' of the
+        job (sbatch, salloc)
 srun: berth: component 0: --mpi-bind: 'hybrid' of the job (sbatch, salloc)
-srun: berth: component 0: --container-mounts: '/g:/d:rw' of the command line of srun, over '/f:/d:rw' of the job (sbatch, salloc)
+srun: berth: component 0: --container-mounts: '/g:/d:rw' of the command line of srun, over
+        '/f:/d:rw' of the job (sbatch, salloc)
 srun: berth: component 0: --container-mounts: '/e:/e:rw' of the job (sbatch, salloc)
-0 $B --container-mounts=/e:/e:rw --container-mounts=/g:/d:rw --container-workdir=/v --mpi-bind=hybrid --container-explain=text: ./x" \
-    FAKE_SCRIPT="BERTH_CONTAINER_IMAGE=b srun --container-workdir=/v --container-mounts=/g:/d --container-explain ./x" \
+0 $B --container-mounts=/e:/e:rw --container-mounts=/g:/d:rw --container-workdir=/v
+        --mpi-bind=hybrid --container-explain=text: ./x" \
+    FAKE_SCRIPT="BERTH_CONTAINER_IMAGE=b srun $options --container-explain ./x" \
     sbatch --container-image=a --container-workdir=/w --mpi-bind=hybrid \
     --container-mounts=/f:/d,/e job.sh
 

@@ -102,7 +102,8 @@ two()
         grep -E '^([0-9] |\+ (UCX|USER))|FAULT' | paste -sd' ' - | neutral)"
 }
 two 'the same image, other values' \
-    "0 --container-image=T/a: ./x + UCX_A=2 + USER=u 1 --container-image=T/a: ./y + UCX_A=1 + USER=u" \
+    "0 --container-image=T/a: ./x + UCX_A=2 + USER=u 1 --container-image=T/a: ./y + UCX_A=1 +
+        USER=u" \
     FAKE_RAW=1 UCX_A=1 srun --export=NONE,UCX_A=2 --container-image=a ./x : \
     --export=NONE --container-image=a ./y
 two 'one component drops, the other does not' \
@@ -114,7 +115,8 @@ two 'the component on the host gets nothing' \
     FAKE_RAW=1 UCX_A=1 srun --export=NONE --container-image=a ./x : \
     --export=NONE ./y
 two 'in a het job, out of order' \
-    "0 --container-image=T/b: ./y + UCX_A=3 + USER=u 1 --container-image=T/a: ./x + UCX_A=2 + USER=u" \
+    "0 --container-image=T/b: ./y + UCX_A=3 + USER=u 1 --container-image=T/a: ./x + UCX_A=2 +
+        USER=u" \
     FAKE_RAW=1 UCX_A=1 SLURM_HET_SIZE=2 SLURM_JOB_ID=100 SLURM_JOB_ID_HET_GROUP_0=100 \
     SLURM_JOB_ID_HET_GROUP_1=101 srun --het-group=1 --export=NONE,UCX_A=2 \
     --container-image=a ./x : --het-group=0 --export=NONE,UCX_A=3 --container-image=b ./y
@@ -153,7 +155,8 @@ forged()
     expect "forged: $1" 1 "berth: n1: SLURM_BERTH_STEP: $1" "FAKE_TABLE=$2" srun ./x
 }
 forged "internal data is damaged (image)$advice" '1;=:image=/x;*:image=/a;.'
-forged "'LD_PRELOAD' is not a variable that this node restores; have the same berth.yaml on all hosts" \
+forged "'LD_PRELOAD' is not a variable that this node restores; have the same berth.yaml on all
+        hosts" \
     '1;=:env=LD_PRELOAD%3D/x;*:image=/a;.'
 forged "'PATH' is not a variable that this node restores; have the same berth.yaml on all hosts" \
     '1;=:env=UCX_A%3D1&env=PATH%3D/x;*:image=/a;.'
@@ -162,12 +165,14 @@ expect 'forged: a component on the host does not care' 0 '0 host: ./x' \
 expect 'what an outer step has left is forgotten' 0 "0 $A: ./x" \
     'SLURM_BERTH_STEP=x' srun --container-image=a ./x
 expect 'a task that takes no variable' 1 \
-    'berth: n1: Slurm does not answer for UCX_A; submit again, and tell the administrators if it stays so' \
+    'berth: n1: Slurm does not answer for UCX_A; submit again, and tell the administrators if it
+        stays so' \
     FAKE_FAIL=spank_setenv 'FAKE_TABLE=1;=:env=UCX_A%3D1;*:image=/a;.' srun ./x
 
 # srun in a container
 expect 'srun in a container says so, and hands on nothing of the runtime' 0 \
-    "srun: berth: note: this srun runs in '/outer.sif'; its tasks get their own image, and none of that image's mounts
+    "srun: berth: note: this srun runs in '/outer.sif'; its tasks get their own image, and none of
+        that image's mounts
 $(sees '' '' | sed '/^- table/i\
 - APPTAINER_CONTAINER=/outer.sif\
 - APPTAINER_BIND=/opt\
@@ -176,7 +181,8 @@ $(sees '' '' | sed '/^- table/i\
     FAKE_RAW=1 APPTAINER_CONTAINER=/outer.sif APPTAINER_BIND=/opt APPTAINER_NAME=outer.sif \
     SINGULARITY_BIND=/opt APPTAINER_NOHTTPS=1 srun --container-image=a ./x 1
 expect 'the same with singularity' 0 \
-    "srun: berth: note: this srun runs in '/outer.sif'; its tasks get their own image, and none of that image's mounts
+    "srun: berth: note: this srun runs in '/outer.sif'; its tasks get their own image, and none of
+        that image's mounts
 0 $A: ./x" \
     SINGULARITY_CONTAINER=/outer.sif srun --container-image=a ./x
 expect 'a step on the host is left alone there' 0 '0 host: ./x 1

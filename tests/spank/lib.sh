@@ -42,8 +42,10 @@ since()
 
 # Replace the paths of this run by fixed names; remove the note at the end of most batch
 # scripts here, which start nothing in their image.
-missed="berth: $(uname \
-    -n): note: the batch script ran on the host, and nothing of the job in its image; write srun before programs, or give sbatch --container-script to run the script in the image"
+unfold "berth: $(uname -n): note: the batch script ran on the host, and nothing of the job in its
+        image; write srun before programs, or give sbatch --container-script to run the script in
+        the image"
+missed=$unfolded
 neutral()
 {
     sed "/^$missed\$/d; /^- SLURM_BERTH_SITE=/d; s|$T|T|g; s|$libexec|LIBEXEC|g"

@@ -115,18 +115,21 @@ wrong 'a misspelt option' \
     "'--container-imag' is not an option; did you mean '--container-image'?" \
     '1 --container-imag=b ./y'
 wrong 'an mpirun of its own in many tasks' \
-    '--mpi-bind=local: only one task may start an mpirun, but 3 tasks would; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task' \
+    '--mpi-bind=local: only one task may start an mpirun, but 3 tasks would; use -n1 -c3, or
+        --mpi-bind=local-each for an mpirun in every task' \
     '1-3 --mpi-bind=local ./y'
 
 echo '0-2 --mpi-bind=host mpirun ./y' >conf
 expect 'an mpirun in each task of a line' 1 \
-    "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave the mpirun out, or use --mpi-bind=local for an mpirun in one task" \
+    "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start
+        'mpirun'; leave the mpirun out, or use --mpi-bind=local for an mpirun in one task" \
     FAKE_TASKS=3 srun --container-image=a --multi-prog conf
 
 # Warnings of what may be a mistake.
 printf '0 ./x --container-image=b\n1 --container-image=b ./y %%d -- --mpi-bind\n' >conf
 expect 'an option behind the program' 0 \
-    "srun: berth: warning: --multi-prog: 'conf': line 1: './x' gets '--container-image=b' as an argument; write options before the command
+    "srun: berth: warning: --multi-prog: 'conf': line 1: './x' gets '--container-image=b' as an
+        argument; write options before the command
 0 : ./x --container-image=b
 0 $B: --container-image=b ./y %d -- --mpi-bind" \
     FAKE_TASKS=2 srun --multi-prog conf
@@ -159,7 +162,9 @@ expect 'lines are one component, which --mpi=pmi2 serves in an allocation' 0 \
     SLURM_JOB_ID=100 FAKE_TASKS=2 srun --mpi=pmi2 --multi-prog conf
 printf '0 --mpi-bind=host ./x\n1 --mpi-bind=hybrid ./y\n' >conf
 expect 'two MPI libraries' 1 \
-    "srun: error: berth: --mpi-bind=hybrid: other ranks of this srun have --mpi-bind=host, and ranks with two MPI libraries wait in MPI_Init forever; give --mpi-bind=hybrid to all, on both sides of ':', or each an srun of its own" \
+    "srun: error: berth: --mpi-bind=hybrid: other ranks of this srun have --mpi-bind=host, and ranks
+        with two MPI libraries wait in MPI_Init forever; give --mpi-bind=hybrid to all, on both
+        sides of ':', or each an srun of its own" \
     srun --container-image=a --multi-prog conf
 printf '0 --mpi-bind ./x\n1 --mpi-bind=hybrid ./y\n' >conf
 expect 'auto is one thing in all lines' 0 \
@@ -178,14 +183,17 @@ while [ $i -lt 65 ]; do
     i=$((i + 1))
 done
 expect 'too many containers' 1 \
-    "srun: error: berth: --multi-prog: 'conf': line 65: the lines need more than 64 different containers; let more of them have the same options" \
+    "srun: error: berth: --multi-prog: 'conf': line 65: the lines need more than 64 different
+        containers; let more of them have the same options" \
     srun --container-image=a --multi-prog conf
 # A table that srun did not write: the node refuses the first task.
 expect 'a table with more containers than announced' 1 \
-    'berth: n1: internal data is damaged (SLURM_BERTH_CONTAINERS); have one release of berth on all hosts, and set no variable of berth by hand' \
+    'berth: n1: internal data is damaged (SLURM_BERTH_CONTAINERS); have one release of berth on all
+        hosts, and set no variable of berth by hand' \
     FAKE_TABLE="1;/1:image=$T/a;/0:image=$T/b;." srun ./x '0-1 ./x'
 expect 'a rank without a line' 1 \
-    'berth: n1: internal data is damaged (rank 0 of no line); have one release of berth on all hosts, and set no variable of berth by hand' \
+    'berth: n1: internal data is damaged (rank 0 of no line); have one release of berth on all
+        hosts, and set no variable of berth by hand' \
     FAKE_TABLE="1;/1:image=$T/a;." srun ./x
 expect 'a file that is not there' 1 \
     "srun: error: berth: --multi-prog: 'nope': No such file or directory" \
@@ -201,6 +209,7 @@ expect 'an account without an image' 1 \
     'srun: error: berth: --container-explain: it needs an image; add --container-image=IMAGE' \
     srun --container-explain --multi-prog conf
 expect 'an account without an image on any line' 1 \
-    'srun: error: berth: --container-explain: no line of the --multi-prog file runs in an image; name an image' \
+    'srun: error: berth: --container-explain: no line of the --multi-prog file runs in an image;
+        name an image' \
     srun --container-image=a --container-explain --multi-prog conf
 finish

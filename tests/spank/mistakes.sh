@@ -11,33 +11,40 @@ exec </dev/null
 
 # An option of ours after the program.
 expect 'an option behind the program' 0 \
-    "srun: $WARNING './x' runs on the host and gets '--container-image=a' as an argument; write options before the command: srun --container-image=a ./x
+    "srun: $WARNING './x' runs on the host and gets '--container-image=a' as an argument; write
+        options before the command: srun --container-image=a ./x
 $run --container-image=a" \
     srun -n2 ./x --container-image=a
 expect 'its value is the next word' 0 \
-    "srun: $WARNING './x' runs on the host and gets '--container-image' as an argument; write options before the command: srun --container-image a ./x
+    "srun: $WARNING './x' runs on the host and gets '--container-image' as an argument; write
+        options before the command: srun --container-image a ./x
 $run 1 --container-image a" \
     srun ./x 1 --container-image a
 expect 'an option without a value behind the program' 0 \
-    "srun: $WARNING './x' runs on the host and gets '--mpi-bind' as an argument; write options before the command: srun --mpi-bind ./x
+    "srun: $WARNING './x' runs on the host and gets '--mpi-bind' as an argument; write options
+        before the command: srun --mpi-bind ./x
 $run --mpi-bind -v" \
     srun ./x --mpi-bind -v
 expect 'another option behind a program that runs in an image' 0 \
-    "srun: $WARNING './x' gets '--mpi-bind=off' as an argument; write options before the command: srun --mpi-bind=off ./x
+    "srun: $WARNING './x' gets '--mpi-bind=off' as an argument; write options before the command:
+        srun --mpi-bind=off ./x
 0 --container-image=T/a: ./x --mpi-bind=off" \
     srun --container-image=a ./x --mpi-bind=off
 expect 'an option behind the program of the second component' 0 \
-    "srun: $WARNING './y' runs on the host and gets '--container-image=b' as an argument; write options before the command: srun --container-image=b ./y
+    "srun: $WARNING './y' runs on the host and gets '--container-image=b' as an argument; write
+        options before the command: srun --container-image=b ./y
 0 --container-image=T/a: ./x
 1 host: ./y --container-image=b" \
     srun --container-image=a ./x : ./y --container-image=b
 expect 'two components that are written once: one line' 0 \
-    "srun: $WARNING './x' runs on the host and gets '--mpi-bind' as an argument; write options before the command: srun --mpi-bind ./x
+    "srun: $WARNING './x' runs on the host and gets '--mpi-bind' as an argument; write options
+        before the command: srun --mpi-bind ./x
 0 host: ./x --mpi-bind
 1 host: ./x --mpi-bind" \
     srun --het-group=0,1 ./x --mpi-bind
 expect 'an option with the prefix of the site behind the program' 0 \
-    "srun: $WARNING './x' runs on the host and gets '--site-mpi-bind' as an argument; write options before the command: srun --site-mpi-bind ./x
+    "srun: $WARNING './x' runs on the host and gets '--site-mpi-bind' as an argument; write options
+        before the command: srun --site-mpi-bind ./x
 $run --mpi-bind --site-mpi-bind" \
     FAKE_WORDS=option_prefix=site- srun ./x --mpi-bind --site-mpi-bind
 for words in './x --container-images=a' './x --container=a' './x -- --mpi-bind' \
@@ -49,13 +56,16 @@ done
 
 # A colon that is not a word.
 expect 'a colon before an option' 1 \
-    "srun: error: berth: the colon in ':-n1' does not begin a component; write blanks around it: ./x : -n1" \
+    "srun: error: berth: the colon in ':-n1' does not begin a component; write blanks around it: ./x
+        : -n1" \
     srun --container-image=a ./x :-n1 --container-image=b ./y
 expect 'a colon behind a program' 1 \
-    "srun: error: berth: the colon in './x:' does not begin a component; write blanks around it: ./x : -n1" \
+    "srun: error: berth: the colon in './x:' does not begin a component; write blanks around it: ./x
+        : -n1" \
     srun --container-image=a ./x: -n1 ./y
 expect 'a colon behind an argument, and an option of ours behind it' 1 \
-    "srun: error: berth: the colon in '7:' does not begin a component; write blanks around it: 7 : --container-image=b" \
+    "srun: error: berth: the colon in '7:' does not begin a component; write blanks around it: 7 :
+        --container-image=b" \
     srun ./x 7: --container-image=b ./y
 expect 'a colon in a step without a word of berth' 0 "$run :-n1 ./y: -n1" \
     srun ./x :-n1 ./y: -n1
@@ -64,10 +74,12 @@ expect 'a colon in an argument' 0 '0 --container-image=T/a: ./x a:b c: d :e' \
 for option in -n1 '-n 1' -N2 '-c 4' --nodes=1 --partition=p --site-mpi-bind; do
     # shellcheck disable=SC2086 # words
     expect "a colon before $option and a command" 1 \
-        "srun: error: berth: the colon in './x:' does not begin a component; write blanks around it: ./x : ${option% *}" \
+        "srun: error: berth: the colon in './x:' does not begin a component; write blanks around it:
+            ./x : ${option% *}" \
         FAKE_WORDS=option_prefix=site- srun --site-container-image=a ./x: $option ./y
 done
-for words in 'grep error: -r logs' 'grep error: -n logs' 'rsync host: -av to' './x: -n1' './x: -n 1' \
+for words in 'grep error: -r logs' 'grep error: -n logs' 'rsync host: -av to' './x: -n1' \
+    './x: -n 1' \
     'rsync host: --delete to' './x :-r ./y' './x :-n ./y' './x :-n1' './x: - y'; do
     # shellcheck disable=SC2086 # words
     expect "nothing is said of a colon: $words" 0 "0 --container-image=T/a: $words" \
@@ -75,35 +87,46 @@ for words in 'grep error: -r logs' 'grep error: -n logs' 'rsync host: -av to' '.
 done
 
 # Slurm's own --container.
-own="is Slurm's own option, for OCI bundles, and does not start an image; write srun --container-image="
+own="is Slurm's own option, for OCI bundles, and does not start an image; write srun
+        --container-image="
 mkdir -p bundle plain
 echo '{}' >bundle/config.json
 : >file
 for value in no.sif file plain docker://ubuntu; do
-    expect "--container=$value" 1 "srun: error: berth: --container=$value (or its variable) $own$value" srun --container=$value ./x
+    expect "--container=$value" 1 "srun: error: berth: --container=$value (or its variable)
+        $own$value" srun --container=$value ./x
 done
-expect 'SRUN_CONTAINER names an image' 1 "srun: error: berth: --container=no.sif (or its variable) ${own}no.sif" SRUN_CONTAINER=no.sif srun ./x
+expect 'SRUN_CONTAINER names an image' 1 "srun: error: berth: --container=no.sif (or its variable)
+        ${own}no.sif" SRUN_CONTAINER=no.sif srun ./x
 for value in bundle /not/here; do
     expect "--container=$value: a bundle, maybe" 0 "$run" srun --container=$value ./x
 done
 expect 'sbatch --container names an image' 1 \
-    "sbatch: error: berth: --container=no.sif (or its variable) is Slurm's own option, for OCI bundles, and does not start an image; write sbatch --container-image=no.sif" sbatch --container=no.sif job
+    "sbatch: error: berth: --container=no.sif (or its variable) is Slurm's own option, for OCI
+        bundles, and does not start an image; write sbatch --container-image=no.sif" \
+        sbatch --container=no.sif job
 expect 'options with a prefix, and that of Slurm' 1 \
-    "srun: error: berth: --container=no.sif (or its variable) is Slurm's own option, for OCI bundles, and does not start an image; write srun --site-container-image=no.sif" FAKE_WORDS=option_prefix=site- srun --container=no.sif ./x
+    "srun: error: berth: --container=no.sif (or its variable) is Slurm's own option, for OCI
+        bundles, and does not start an image; write srun --site-container-image=no.sif" \
+        FAKE_WORDS=option_prefix=site- srun --container=no.sif ./x
 
 # A mount that hides the image's files: a line for each place.
 expect 'mounts over /usr and /etc' 0 \
-    "srun: $WARNING --container-mounts=/usr:/usr hides the image's /usr; mount it at another place, such as /host/usr
-srun: $WARNING --container-mounts=/etc:/etc hides the image's /etc; mount it at another place, such as /host/etc
+    "srun: $WARNING --container-mounts=/usr:/usr hides the image's /usr; mount it at another place,
+        such as /host/usr
+srun: $WARNING --container-mounts=/etc:/etc hides the image's /etc; mount it at another place, such
+        as /host/etc
 0 --container-image=T/a --container-mounts=/usr:/usr:rw --container-mounts=/etc:/etc:rw: ./x
 1 --container-image=T/b --container-mounts=/usr:/usr:rw: ./y" \
     srun --container-image=a --container-mounts=/usr:/usr/,/etc ./x : \
     --container-image=b --container-mounts=/usr:/usr ./y
-expect 'mounts below them' 0 '0 --container-image=T/a --container-mounts=/usr/share:/usr/share:rw: ./x' \
+expect 'mounts below them' 0 \
+    '0 --container-image=T/a --container-mounts=/usr/share:/usr/share:rw: ./x' \
     srun --container-image=a --container-mounts=/usr/share:/usr/share ./x
 
 # Scripts that start no program in the image.
-nothing='runs on the host and has no srun, so nothing runs in the image; write srun before each program, or give --container-script to run the script in the image'
+nothing='runs on the host and has no srun, so nothing runs in the image; write srun before each
+        program, or give --container-script to run the script in the image'
 printf '#!/bin/sh\n#SBATCH -n2\n# srun is for others\n./app\n' >host.sh
 printf '#!/bin/sh\n./app1\n  exec srun ./app\n' >good.sh
 # shellcheck disable=SC2016 # the script's
@@ -123,7 +146,8 @@ expect 'a script without srun on standard input' 0 "sbatch: $WARNING the script 
 printf '#!/bin/sh\npython_srun_helper=1 ./app\n' >part.sh
 expect 'a script with srun as a part of a name' 0 "sbatch: $WARNING 'part.sh' $nothing
 0 host: part.sh" sbatch --container-image=a part.sh
-expect 'a script that runs in the image itself' 0 "0 host: LIBEXEC/berth-oci$(since 23.11 && echo ' host.sh')" \
+expect 'a script that runs in the image itself' 0 \
+    "0 host: LIBEXEC/berth-oci$(since 23.11 && echo ' host.sh')" \
     sbatch --container-image=a --container-script host.sh
 expect 'a command of --wrap without srun' 0 "sbatch: $WARNING the command of --wrap $nothing
 0 --container-image=T/a: ./x" FAKE_SCRIPT="srun ./x" sbatch --container-image=a --wrap ./app
@@ -134,7 +158,8 @@ for script in good.sh variable.sh own.sh not-here.sh; do
 done
 expect 'a script without srun in a job without an image' 0 '0 host: host.sh' sbatch host.sh
 expect 'an option behind a script' 0 \
-    "sbatch: $WARNING 'good.sh' runs on the host and gets '--container-image=a' as an argument; write options before the command: sbatch --container-image=a good.sh
+    "sbatch: $WARNING 'good.sh' runs on the host and gets '--container-image=a' as an argument;
+        write options before the command: sbatch --container-image=a good.sh
 0 host: good.sh --container-image=a" sbatch good.sh --container-image=a
 expect 'an option for a script that hands it on' 0 '0 host: arguments.sh --container-image=a' \
     sbatch arguments.sh --container-image=a
@@ -152,7 +177,8 @@ expect 'an option for a Perl script that salloc starts' 0 --mpi-bind salloc ./pe
 for line in '/bin/bash -l' '/usr/bin/env -S zsh -f' /usr/bin/python3; do
     printf '#!%s\n# srun\n' "$line" >shell
     expect "an option behind a script: $line" 0 \
-        "sbatch: $WARNING 'shell' runs on the host and gets '--mpi-bind' as an argument; write options before the command: sbatch --mpi-bind shell
+        "sbatch: $WARNING 'shell' runs on the host and gets '--mpi-bind' as an argument; write
+            options before the command: sbatch --mpi-bind shell
 0 host: shell --mpi-bind" sbatch shell --mpi-bind
 done
 expect 'an option of the srun that salloc starts' 0 'srun --container-image=a' \

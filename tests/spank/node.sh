@@ -26,7 +26,8 @@ fi
 argv_x='argv: LIBEXEC/berth-task'
 since 23.11 && argv_x="$argv_x ./x"
 # The file of -o gets standard error, too, and no notes of berth.
-shared="srun: berth: note: standard error goes to 'o', too, so tasks print no notes of berth; give another file with -e to have them"
+shared="srun: berth: note: standard error goes to 'o', too, so tasks print no notes of berth; give
+        another file with -e to have them"
 expect 'a file of standard output and error: srun -v prints where the notes are' 0 \
     "$shared
 0 $A: ./x
@@ -49,7 +50,8 @@ $(order "$A" ' several first one-file' | sed 's/nodes=1 tasks=1 several/several 
 1 $A: ./y
 $(echo "$argv_x" | sed 's,/x$,/y,')
 - table 0: one-file $A; 1: $A
-$(order "$A" ' several first' | sed 's/nodes=1 tasks=1 several/component=1 several nodes=1 tasks=1/; s,argv0=./x,argv0=./y,')" \
+$(order "$A" ' several first' |
+    sed 's/nodes=1 tasks=1 several/component=1 several nodes=1 tasks=1/; s,argv0=./x,argv0=./y,')" \
     FAKE_RAW=1 srun -o o --container-image=a ./x : --container-image=a ./y
 expect 'a program on the host has one file' 0 '0 host: ./x' \
     FAKE_VERBOSE=1 srun -o o ./x
@@ -64,7 +66,8 @@ if since 23.11; then
 argv: LIBEXEC/berth-task ./x
 - SLURM_BERTH_LIFETIME=job
 - table 0: $A --container-lifetime=job; 1:
-$(order "$A --container-lifetime=job" | sed 's|step nodes|step several nodes|; s|container-tasks=1|& job=100|')
+$(order "$A --container-lifetime=job" |
+sed 's|step nodes|step several nodes|; s|container-tasks=1|& job=100|')
 1 host: ./y
 argv: ./y
 - SLURM_BERTH_LIFETIME=job
@@ -75,7 +78,8 @@ fi
 expect 'what the tasks cannot share they go on without' 0 "0 $A: ./x" \
     FAKE_FAIL=memfd_create srun --container-image=a ./x
 expect '--mpi-bind needs what the tasks share' 1 \
-    "berth: n1: --mpi-bind=auto: a limit of this process is too low for berth (Too many open files); raise it: ulimit -n" \
+    "berth: n1: --mpi-bind=auto: a limit of this process is too low for berth (Too many open files);
+        raise it: ulimit -n" \
     FAKE_FAIL=memfd_create srun --container-image=a --mpi-bind ./x
 expect 'a task without options is as if berth were not there' 0 \
     '0 host: ./x 1
@@ -109,7 +113,8 @@ if since 23.11; then
         "0 $A --mpi-bind=auto: ./x 1
 argv: LIBEXEC/berth-task ./x 1
 - table /0,1-3: $A --mpi-bind=auto
-$(tasks=4; order "$A --mpi-bind=auto" ' prints-component prints-step ranks=0,1-3 first program=./x program=./y')" \
+$(tasks=4; order "$A --mpi-bind=auto" \
+    ' prints-component prints-step ranks=0,1-3 first program=./x program=./y')" \
         FAKE_RAW=1 srun --container-image=a --mpi-bind --multi-prog conf
     printf '0 ./x 1\n1-3 ./x 2\n' >one
     expect '--multi-prog with --mpi-bind: one program is that of the command' 0 \
@@ -119,7 +124,8 @@ argv: LIBEXEC/berth-task ./x 1
 $(tasks=4; order "$A --mpi-bind=auto" ' prints-component prints-step ranks=0,1-3 first')" \
         FAKE_RAW=1 srun --container-image=a --mpi-bind --multi-prog one
     expect '--multi-prog with --mpi-bind: they are not told' 1 \
-        'berth: n1: Slurm does not answer for the --multi-prog configuration; submit again, and tell the administrators if it stays so' \
+        'berth: n1: Slurm does not answer for the --multi-prog configuration; submit again, and tell
+            the administrators if it stays so' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a --mpi-bind --multi-prog conf
 fi
 site 'rules: [{force: {no-container-entrypoint: yes}}]'
@@ -128,7 +134,8 @@ expect '--multi-prog with --mpi-bind, and a rule against the runscript: the prog
 argv: LIBEXEC/berth-task ./x 1
 - table /0,1-3: $A --mpi-bind=auto
 $(tasks=4; members=${members#argv0=./x }
-    order "$A --no-container-entrypoint --mpi-bind=auto; asked $A --mpi-bind=auto" ' prints-component prints-step ranks=0,1-3 first program=./x program=./y')" \
+    order "$A --no-container-entrypoint --mpi-bind=auto; asked $A --mpi-bind=auto" \
+        ' prints-component prints-step ranks=0,1-3 first program=./x program=./y')" \
     FAKE_RAW=1 "FAKE_WORDS=$SITE" srun --container-image=a --mpi-bind --multi-prog conf
 expect '--multi-prog without an image' 0 \
     '0 host: ./x 1' \
@@ -154,7 +161,8 @@ argv: ./x
     srun --container-image=a --mpi-bind=launch ./x
 
 # Slurm's own containers. A node sees the variable also if srun did not.
-bundle="Slurm would run the OCI bundle '/b' instead of it (--container or its variable); leave one of the two out"
+bundle="Slurm would run the OCI bundle '/b' instead of it (--container or its variable); leave one
+        of the two out"
 for words in --container=/b '--container /b'; do
     # shellcheck disable=SC2086 # words
     expect "$words beside --container-image" 1 "srun: error: berth: image 'T/a': $bundle" \
@@ -176,21 +184,27 @@ echo 'RunTimeRun="exec /x/berth-oci %e %b %@"' >ociconf/oci.conf
 SLURM_CONF=$T/ociconf/slurm.conf
 export SLURM_CONF
 expect 'an image as --container' 0 "0 $A: ./x" srun --container=a ./x
-expect '... with other options' 0 "0 $A --mpi-bind=hybrid: ./x" srun --container a --mpi-bind=hybrid ./x
+expect '... with other options' 0 "0 $A --mpi-bind=hybrid: ./x" srun --container a \
+    --mpi-bind=hybrid ./x
 expect '... by its variable' 0 "0 $A: ./x" SRUN_CONTAINER=a srun ./x
-expect '... over which the option wins' 0 "0 --container-image=T/b: ./x" SRUN_CONTAINER=a srun --container-image=b ./x
+expect '... over which the option wins' 0 "0 --container-image=T/b: ./x" SRUN_CONTAINER=a \
+    srun --container-image=b ./x
 expect '... of each component its own' 0 "0 $A: ./x
 1 --container-image=T/b: ./y" srun --container=a ./x : --container=b ./y
 expect '... and none of another' 0 "0 $A: ./x
 1 host: ./y" srun --container=a ./x : ./y
 expect '... and a second image' 1 \
-    "srun: error: berth: --container=a and --container-image=T/b are two images; leave one of the two out" \
+    "srun: error: berth: --container=a and --container-image=T/b are two images; leave one of the
+        two out" \
     srun --container=a --container-image=b ./x
 # shellcheck disable=SC2016 # for that shell
 expect '... that the site forbids' 1 \
-    "srun: error: berth: --container-image: a rule of this site forbids it; leave it out (T/berth.yaml:1)" \
-    sh -c 'echo "rules: [{forbid: [container-image]}]" >berth.yaml; FAKE_WORDS="config=$PWD/berth.yaml" exec srun --container=a ./x'
-expect '... of a job: its script runs in it' 0 "0 host: LIBEXEC/berth-oci$(since 23.11 && echo ' job.sh')" \
+    "srun: error: berth: --container-image: a rule of this site forbids it; leave it out
+        (T/berth.yaml:1)" \
+    sh -c 'echo "rules: [{forbid: [container-image]}]" >berth.yaml
+        FAKE_WORDS="config=$PWD/berth.yaml" exec srun --container=a ./x'
+expect '... of a job: its script runs in it' 0 \
+    "0 host: LIBEXEC/berth-oci$(since 23.11 && echo ' job.sh')" \
     sbatch --container=a job.sh
 expect '... and so do its steps' 0 "0 $A: ./x" \
     FAKE_SCRIPT='srun ./x' sbatch --container=a --no-container-script job.sh
@@ -206,7 +220,8 @@ for words in '--container=bundle ./x : --container=a' '--container=a ./x : --con
 done
 echo 'RunTimeRun="crun run %b"' >ociconf/oci.conf
 expect 'another runtime in oci.conf' 1 \
-    "srun: error: berth: --container=a (or its variable) is Slurm's own option, for OCI bundles, and does not start an image; write srun --container-image=a" \
+    "srun: error: berth: --container=a (or its variable) is Slurm's own option, for OCI bundles, and
+        does not start an image; write srun --container-image=a" \
     srun --container=a ./x
 unset SLURM_CONF
 
@@ -219,29 +234,35 @@ for damaged in x '1;*:image=/a' 'container-image#1;*:image=a;.'; do
 done
 # A node where berth is not fully installed.
 expect 'berth-task is missing on the node' 1 \
-    "berth: n1: 'LIBEXEC/berth-task': No such file or directory; berth is incomplete on this host, tell its administrators" \
+    "berth: n1: 'LIBEXEC/berth-task': No such file or directory; berth is incomplete on this host,
+        tell its administrators" \
     FAKE_FAIL=access srun --container-image=a ./x
 
 # Calls of Slurm that fail.
 expect 'no variable can be set' 1 \
-    'berth: n1: Slurm does not answer for BERTH_TASK_ORDER; submit again, and tell the administrators if it stays so' \
+    'berth: n1: Slurm does not answer for BERTH_TASK_ORDER; submit again, and tell the
+        administrators if it stays so' \
     FAKE_FAIL=spank_setenv srun --container-image=a ./x
 if since 23.11; then
     expect 'berth-task cannot be put in front' 1 \
-        'berth: n1: Slurm does not answer for LIBEXEC/berth-task; submit again, and tell the administrators if it stays so' \
+        'berth: n1: Slurm does not answer for LIBEXEC/berth-task; submit again, and tell the
+            administrators if it stays so' \
         FAKE_FAIL=spank_prepend_task_argv srun --container-image=a ./x
 else
     expect 'the command is not told' 1 \
-        'berth: n1: Slurm does not answer for the command; submit again, and tell the administrators if it stays so' \
+        'berth: n1: Slurm does not answer for the command; submit again, and tell the administrators
+            if it stays so' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a ./x
     expect 'the --multi-prog configuration is not told' 1 \
-        'srun: error: berth: Slurm does not answer for the --multi-prog configuration; submit again, and tell the administrators if it stays so' \
+        'srun: error: berth: Slurm does not answer for the --multi-prog configuration; submit again,
+            and tell the administrators if it stays so' \
         FAKE_FAIL=S_JOB_ARGV srun --container-image=a --multi-prog conf
 fi
 
 # Components that srun did not announce.
 expect 'a component that does not know its number' 1 \
-    'berth: n1: Slurm does not tell which component this is, and the components differ; give them all the same container options, or one srun each' \
+    'berth: n1: Slurm does not tell which component this is, and the components differ; give them
+        all the same container options, or one srun each' \
     "FAKE_TABLE=$table" srun ./z
 expect 'one component fails, the other runs' 1 \
     "0 $A: ./x

@@ -78,7 +78,8 @@ expect 'a job keeps the file that it was submitted with' 0 \
     "0 --container-image=T/bad.sif uri=docker://r/app:1: ./x" \
     "SLURM_BERTH_JOB=1;*:image=$T/bad.sif&uri=docker://r/app:1;." SLURM_JOB_ID=100 srun ./x
 expect 'unless it is gone' 0 \
-    "srun: berth: image 'docker://r/app:1': the file that the job was submitted with is gone; this step runs 'T/cache/berth/docker+r+app$end'
+    "srun: berth: image 'docker://r/app:1': the file that the job was submitted with is gone; this
+        step runs 'T/cache/berth/docker+r+app$end'
 0 --container-image=$file uri=docker://r/app:1: ./x" \
     "SLURM_BERTH_JOB=1;*:image=$T/gone.sif&uri=docker://r/app:1;." SLURM_JOB_ID=100 srun ./x
 calls 'without another pull' 0
@@ -100,11 +101,13 @@ expect 'but not if there is such a file' 1 \
 calls 'two of these were pulled' 2
 site 'images: {uris: [docker://nvcr.io]}'
 expect 'the site allows other registries' 1 \
-    "srun: error: berth: image 'docker://r/tag:1': this site does not allow it; it allows docker://nvcr.io (T/berth.yaml:1)" \
+    "srun: error: berth: image 'docker://r/tag:1': this site does not allow it; it allows
+        docker://nvcr.io (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" srun --container-image=r/tag:1 ./x
 for job in '' SLURM_JOB_ID=100; do
     expect "a bare word is not, with ${job:-no job}" 1 \
-        "srun: error: berth: image 'T/zebra': not found; check the path, and that the nodes see this file system, or write docker://zebra for an image of a registry" \
+        "srun: error: berth: image 'T/zebra': not found; check the path, and that the nodes see this
+            file system, or write docker://zebra for an image of a registry" \
         $job srun --container-image=zebra ./x
 done
 site 'images: {bare: pull}'
@@ -117,16 +120,21 @@ expect 'also by sbatch' 0 \
     "FAKE_WORDS=$SITE" "FAKE_SCRIPT=srun ./x" sbatch --container-image=zebra job.sh
 site 'images: {bare: pull, uris: none}'
 expect 'and not if it allows no registry' 1 \
-    "srun: error: berth: image 'docker://zebra': this site does not allow it; it allows none (T/berth.yaml:1)" \
+    "srun: error: berth: image 'docker://zebra': this site does not allow it; it allows none
+        (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" srun --container-image=zebra ./x
 calls 'one of these was pulled' 1
 expect 'an image that is not in the registry' 1 \
     "srun: berth: pulling image 'docker://r/nobody'
-srun: error: berth: image 'docker://r/nobody': T/bin/apptainer did not pull it: While pulling: docker://r/nobody: manifest unknown; try it by hand: T/bin/apptainer pull docker://r/nobody" \
+srun: error: berth: image 'docker://r/nobody': T/bin/apptainer did not pull it: While pulling:
+        docker://r/nobody: manifest unknown; try it by hand: T/bin/apptainer pull
+        docker://r/nobody" \
     srun --container-image=docker://r/nobody ./x
 expect 'nor for sbatch' 1 \
     "sbatch: berth: pulling image 'docker://r/nobody'
-sbatch: error: berth: image 'docker://r/nobody': T/bin/apptainer did not pull it: While pulling: docker://r/nobody: manifest unknown; try it by hand: T/bin/apptainer pull docker://r/nobody" \
+sbatch: error: berth: image 'docker://r/nobody': T/bin/apptainer did not pull it: While pulling:
+        docker://r/nobody: manifest unknown; try it by hand: T/bin/apptainer pull
+        docker://r/nobody" \
     sbatch --container-image=docker://r/nobody job.sh
 calls 'was asked for twice' 2
 expect 'a wrong option is told before anything is pulled' 1 \
@@ -143,10 +151,12 @@ if PATH=/usr/local/bin:/usr/bin:/bin:/opt/apptainer/bin command -v apptainer sin
     skip 'without a runtime' 'there is one here'
 else
     expect 'without a runtime sbatch leaves it to srun' 0 \
-        "sbatch: berth: note: image 'docker://r/other': no container runtime on this host; the first srun of the job pulls it
+        "sbatch: berth: note: image 'docker://r/other': no container runtime on this host; the first
+            srun of the job pulls it
 0 host: job.sh" sbatch --container-image=docker://r/other job.sh
     expect 'which needs one' 1 \
-        "srun: error: berth: image 'docker://r/other': container runtime: neither apptainer nor singularity is installed here; ask the administrators to install one" \
+        "srun: error: berth: image 'docker://r/other': container runtime: neither apptainer nor
+            singularity is installed here; ask the administrators to install one" \
         "SLURM_BERTH_JOB=1;*:image=docker://r/other;." SLURM_JOB_ID=100 srun ./x
 fi
 

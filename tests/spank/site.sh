@@ -17,11 +17,13 @@ expect 'without the prefix there is no such option' 1 \
     "srun: unrecognized option '--container-image=a'" \
     FAKE_WORDS=option_prefix=berth- srun --container-image=a ./x
 expect 'errors name the option as the site does' 1 \
-    "srun: error: berth: --berth-container-workdir: expected a directory in the image, from /, got 'w'" \
+    "srun: error: berth: --berth-container-workdir: expected a directory in the image, from /, got
+        'w'" \
     FAKE_WORDS=option_prefix=berth- srun --berth-container-image=a \
     --berth-container-workdir=w ./x
 expect 'advice names the option as the site does' 1 \
-    'srun: error: berth: --berth-container-image=none: the other container options mean nothing on the host; leave them out' \
+    'srun: error: berth: --berth-container-image=none: the other container options mean nothing on
+        the host; leave them out' \
     FAKE_WORDS=option_prefix=berth- srun --berth-container-image=none \
     --berth-container-writable ./x
 expect 'a default with the prefix' 0 \
@@ -73,7 +75,8 @@ expect 'raw_args: none: sbatch refuses' 1 \
     "sbatch: error: berth: $DENIED" \
     "FAKE_WORDS=$SITE" sbatch --container-image=a --container-args=--nv job.sh
 expect 'raw_args: none: srun refuses a flag in the environment' 1 \
-    'srun: error: berth: APPTAINER_BIND: this variable is a flag for the container runtime, and this site does not allow it; unset it (T/berth.yaml:1)' \
+    'srun: error: berth: APPTAINER_BIND: this variable is a flag for the container runtime, and this
+        site does not allow it; unset it (T/berth.yaml:1)' \
     "FAKE_WORDS=$SITE" APPTAINER_BIND=/x srun --container-image=a ./x
 expect 'raw_args: none: a variable that a component does not get' 0 \
     "0 $A: ./x" \
@@ -92,7 +95,8 @@ expect 'raw_args: none: other options are fine' 0 \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/d ./x
 site 'runtime: {raw_args: [--nv]}'
 expect 'raw_args: a list, and another word' 1 \
-    "srun: error: berth: --container-args: '--rocm': this site does not allow it; it allows --nv (T/berth.yaml:1)" \
+    "srun: error: berth: --container-args: '--rocm': this site does not allow it; it allows --nv
+        (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-args=--rocm ./x
 
 # Policy on the node.
@@ -139,7 +143,9 @@ expect 'het job that srun makes: the same' 1 "berth: n1: $forbidden
     "FAKE_WORDS=$SITE" SLURM_JOB_PARTITION=cpu FAKE_MADE=gpu,cpu \
     SLURM_JOB_PARTITION_HET_GROUP_0=cpu SLURM_JOB_PARTITION_PACK_GROUP_0=cpu \
     srun --container-image=a --container-writable ./x : ./y
-hidden='SLURM_JOB_PARTITION_HET_GROUP_* are not set: the partition and account of this component are not known, and rule 1 of this site is for some of them only (T/berth.yaml); do not unset Slurm'"'"'s variables'
+hidden='SLURM_JOB_PARTITION_HET_GROUP_* are not set: the partition and account of this component are
+        not known, and rule 1 of this site is for some of them only (T/berth.yaml); do not unset
+        Slurm'"'"'s variables'
 expect 'het job: a partition that is not known' 1 "berth: n1: $hidden" \
     "FAKE_WORDS=$SITE" $het_job srun --het-group=0 --container-image=a ./x
 site 'rules: [{account: climate, default: {mpi-bind: "off"}}]'
@@ -158,7 +164,9 @@ expect 'a rule forbids an option to all: srun refuses' 1 "srun: error: berth: $f
 printf '#!/bin/sh\necho "scancel $*"\n' >"$T/slurm/scancel"
 chmod +x "$T/slurm/scancel"
 other='0123456789abcdef.none login.example'
-unlike='berth.yaml of this node, or profiles.d, decides otherwise about MPI than that of login.example, and all nodes of a step must decide alike; have the same files on all hosts (mpi.compare in berth.yaml)'
+unlike='berth.yaml of this node, or profiles.d, decides otherwise about MPI than that of
+        login.example, and all nodes of a step must decide alike; have the same files on all hosts
+        (mpi.compare in berth.yaml)'
 site 'rules: [{force: {mpi-bind: "off"}}]'
 expect 'alike: a step of two nodes runs' 0 "0 $A --mpi-bind=off site=mpi-bind: ./x" \
     "FAKE_WORDS=$SITE" FAKE_NODES=2 srun --container-image=a ./x
@@ -170,7 +178,8 @@ expect 'unlike: on one node it does not matter' 0 "0 $A --mpi-bind=off site=mpi-
 expect 'unlike: tasks on the host do not matter' 0 '0 host: ./x' \
     "FAKE_WORDS=$SITE" FAKE_NODES=2 "FAKE_SITE=$other" srun --container-image=none ./x
 expect 'unlike: what is no digest' 0 \
-    "berth: n1: internal data is damaged (0123 x); have one release of berth on all hosts, and set no variable of berth by hand
+    "berth: n1: internal data is damaged (0123 x); have one release of berth on all hosts, and set
+        no variable of berth by hand
 scancel --quiet 100.0" \
     "FAKE_WORDS=$SITE" FAKE_NODES=2 'FAKE_SITE=0123 x' srun --container-image=a ./x
 site 'mpi: {compare: no}'
@@ -178,9 +187,11 @@ expect 'unlike: a node that does not compare' 0 "0 $A: ./x" \
     "FAKE_WORDS=$SITE" FAKE_NODES=2 "FAKE_SITE=$other" srun --container-image=a ./x
 site 'mounts: {forced: [/usr:/site:ro], default: [/bin:/tools, /nowhere], forbidden: [/etc]}'
 expect 'the mounts of the site' 0 \
-    "0 $A --container-mounts=/tmp:/d:rw --container-mounts=/bin:/tools:rw --container-mounts=/usr:/site:ro: ./x" \
+    "0 $A --container-mounts=/tmp:/d:rw --container-mounts=/bin:/tools:rw
+        --container-mounts=/usr:/site:ro: ./x" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/tmp:/d ./x
-forbidden="this site forbids '/etc', everything in it and the directories above it; leave the mount out, or start in another directory if this is the working directory (T/berth.yaml:1)"
+forbidden="this site forbids '/etc', everything in it and the directories above it; leave the mount
+        out, or start in another directory if this is the working directory (T/berth.yaml:1)"
 expect 'a forbidden mount: srun refuses' 1 \
     "srun: error: berth: mount '/etc/passwd:/p:rw': $forbidden" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-mounts=/etc/passwd:/p ./x
@@ -223,17 +234,20 @@ expect 'a fault of berth.yaml: a component on the host runs' 0 \
     '0 host: ./x' \
     "FAKE_WORDS=$SITE" "FAKE_TABLE=1;*:;." srun ./x
 expect 'a file that config= names and nobody has' 1 \
-    "srun: error: berth: T/none.yaml: No such file or directory; it must be there, and readable by all users" \
+    "srun: error: berth: T/none.yaml: No such file or directory; it must be there, and readable by
+        all users" \
     "FAKE_WORDS=config=$T/none.yaml" srun --container-image=a ./x
 site 'runtime: {share: no}'
 chmod 666 berth.yaml
 expect 'a file that others can write' 1 \
-    "srun: error: berth: T/berth.yaml: 'berth.yaml' can be written by others (mode 0666); chmod go-w" \
+    "srun: error: berth: T/berth.yaml: 'berth.yaml' can be written by others (mode 0666); chmod
+        go-w" \
     "FAKE_WORDS=$SITE" srun --container-image=a ./x
 chmod 644 berth.yaml
 
 # A word that berth does not know.
-UNKNOWN="plugstack.conf: 'colour=red' is not a setting of berth; expected option_prefix= or config= (all else is set in berth.yaml)"
+UNKNOWN="plugstack.conf: 'colour=red' is not a setting of berth; expected option_prefix= or config=
+        (all else is set in berth.yaml)"
 expect 'an unknown word: container steps fail' 1 \
     "srun: error: berth: $UNKNOWN" \
     FAKE_WORDS=colour=red srun --container-image=a ./x

@@ -10,7 +10,9 @@ I=BERTH_CONTAINER_IMAGE
 
 expect 'a variable is an option' 0 "0 $A: ./x" $I=a srun ./x
 expect 'every option has one' 0 \
-    "0 $A --container-mounts=/d:/d:rw --container-workdir=/w --no-container-mount-home --container-writable --container-entrypoint --container-env=X --container-args=-a --mpi-bind=hybrid: ./x" \
+    "0 $A --container-mounts=/d:/d:rw --container-workdir=/w --no-container-mount-home
+        --container-writable --container-entrypoint --container-env=X --container-args=-a
+        --mpi-bind=hybrid: ./x" \
     $I=a BERTH_CONTAINER_MOUNTS=/d BERTH_CONTAINER_WORKDIR=/w \
     BERTH_NO_CONTAINER_MOUNT_HOME=yes BERTH_CONTAINER_WRITABLE=yes \
     BERTH_CONTAINER_ENTRYPOINT=yes BERTH_CONTAINER_ENV=X BERTH_CONTAINER_ARGS=-a \
@@ -52,7 +54,8 @@ expect 'also under --export=NONE' 0 "0 $A: ./x" \
     $I=a FAKE_SCRIPT="srun ./x" sbatch --export=NONE job.sh
 expect 'and takes it away, so that its own option goes over it' 0 "0 $B: ./x" \
     $I=a FAKE_SCRIPT="srun ./x" sbatch --container-image=b job.sh
-expect 'lists are not added twice' 0 "0 $A --container-mounts=/d:/d:rw --container-mounts=/e:/e:rw: ./x" \
+expect 'lists are not added twice' 0 \
+    "0 $A --container-mounts=/d:/d:rw --container-mounts=/e:/e:rw: ./x" \
     $I=a BERTH_CONTAINER_MOUNTS=/d FAKE_SCRIPT="srun ./x" \
     sbatch --container-mounts=/e job.sh
 expect 'salloc is like sbatch' 0 "0 $A: ./x" $I=a salloc srun ./x
@@ -67,7 +70,8 @@ expect 'other options of sbatch with an image by environment' 0 \
 
 # Mistakes
 expect 'a wrong value names the variable' 1 \
-    "srun: error: berth: BERTH_CONTAINER_WORKDIR: expected a directory in the image, from /, got 'w'" \
+    "srun: error: berth: BERTH_CONTAINER_WORKDIR: expected a directory in the image, from /, got
+        'w'" \
     BERTH_CONTAINER_WORKDIR=w srun --container-image=a ./x
 
 expect 'an image that is an empty variable is an error' 1 \
@@ -88,19 +92,22 @@ expect 'the default of a job, for one' 0 '0 --container-image=T/b: ./x' \
     PYXIS_CONTAINER_IMAGE=a FAKE_SCRIPT="srun ./x" sbatch --container-image=b job.sh
 expect 'or the component, whose mounts are then all that there are' 0 \
     '0 --container-image=T/b --container-mounts=/c:/c:rw: ./x' \
-    PYXIS_CONTAINER_IMAGE=a PYXIS_CONTAINER_MOUNTS=/d srun --container-image=b --container-mounts=/c ./x
+    PYXIS_CONTAINER_IMAGE=a PYXIS_CONTAINER_MOUNTS=/d srun --container-image=b \
+    --container-mounts=/c ./x
 expect 'in a job its srun reads it' 0 '0 --container-image=T/a: ./x' \
     PYXIS_CONTAINER_IMAGE=a FAKE_SCRIPT="srun ./x" sbatch job.sh
 expect 'without an image the others ask for nothing' 0 '0 host: ./x' \
     PYXIS_CONTAINER_MOUNTS=/d srun ./x
 expect 'an error has its name' 1 \
-    "srun: error: berth: PYXIS_CONTAINER_WORKDIR: expected a directory in the image, from /, got 'w'" \
+    "srun: error: berth: PYXIS_CONTAINER_WORKDIR: expected a directory in the image, from /, got
+        'w'" \
     PYXIS_CONTAINER_WORKDIR=w srun --container-image=a ./x
 expect 'beside pyxis it is not ours' 0 '0 host: ./x' \
     FAKE_WORDS=option_prefix=site- PYXIS_CONTAINER_IMAGE=a srun ./x
 site 'images: {roots: [/usr]}'
 expect 'the site decides about it, too' 1 \
-    "srun: error: berth: image 'T/a': this site does not allow it; it allows /usr (T/berth.yaml:1)" \
+    "srun: error: berth: image 'T/a': this site does not allow it; it allows /usr
+        (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" PYXIS_CONTAINER_IMAGE=a srun ./x
 
 finish

@@ -57,7 +57,8 @@ exit 255
 END
 chmod +x bin/apptainer
 says 'a pull that fails is one line' 1 "berth: pulling image 'docker://r/x'
-berth: image 'docker://r/x': $T/bin/apptainer did not pull it: manifest unknown; try it by hand: $T/bin/apptainer pull docker://r/x" \
+berth: image 'docker://r/x': $T/bin/apptainer did not pull it: manifest unknown; try it by hand:
+        $T/bin/apptainer pull docker://r/x" \
     env "XDG_CACHE_HOME=$T/cache" "PATH=$T/bin:$PATH" "$berth" pull docker://r/x
 says 'only a URI can be pulled' 1 "berth: '/a.sif': cannot be pulled; write" \
     "$berth" pull /a.sif
@@ -225,7 +226,8 @@ ${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libmpi.so.12 -o mpi/lib/libmpi.so.
   run by: /' $ordinary "$berth" inspect app.sh
     echo '#!/nowhere/sh' >lost.sh
     says 'a script without its interpreter is one line' 1 \
-        "berth: './lost.sh': the interpreter that its #! line names is not there; install it, or look in an image that has it" \
+        "berth: './lost.sh': the interpreter that its #! line names is not there; install it, or
+            look in an image that has it" \
         $ordinary "$berth" inspect ./lost.sh
     says 'what is not there is one line' 1 \
         "berth: '/nowhere/x': No such file or directory; give the path of a file or an image" \
@@ -299,10 +301,12 @@ YAML
 chmod 644 "$T/many.yaml"
 says 'check: every fault, and its own line' 1 \
     "$T/many.yaml:2: mpi.glibc: expected replace or refuse, got 'no'
-$T/many.yaml:4: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]], DST from / and not / itself, got '/a:b'
+$T/many.yaml:4: mounts.forced: expected SRC[:DST[:ro|rw|sqsh]], DST from / and not / itself, got
+        '/a:b'
 $T/many.yaml:5: mpi: given twice, first on line 2; keep one
 $T/many.yaml:9: rule 1: 'gpu' is not an option; did you mean 'container-gpu'?
-$T/many.yaml:10: rule 1: container-writable: expected yes, got 'maybe'; the opposite is container-readonly: yes
+$T/many.yaml:10: rule 1: container-writable: expected yes, got 'maybe'; the opposite is
+        container-readonly: yes
 $T/many.yaml:11: rule 1: mpi-bind: 'hots' is not a mode, MPI stack or profile; did you mean 'host'?
 $T/many.yaml:13: rule 2: container-workdir: expected a directory in the image, from /, got 'here'" \
     "$berth" check many.yaml
@@ -321,14 +325,21 @@ chmod 644 "$T/order.yaml"
 says 'check: an order of MPI stacks with one that is none' 1 \
     "$T/order.yaml:4: mpi.order: 'mpihc' is not an MPI stack or profile; did you mean 'mpich'?" \
     "$berth" check order.yaml
-printf 'rules:\n- default: {mpi-bind: mpihc}\n- force: {mpi-bind: own}\n- force: {mpi-bind: opempi}\n' >"$T/modes.yaml"
+cat >"$T/modes.yaml" <<'END'
+rules:
+- default: {mpi-bind: mpihc}
+- force: {mpi-bind: own}
+- force: {mpi-bind: opempi}
+END
 chmod 644 "$T/modes.yaml"
 mkdir profiles.d
 printf 'name: own\nfamily: mpich\n' >profiles.d/own.yaml
 chmod 644 profiles.d/own.yaml
 says 'check: MPI stacks that are none, wherever they are named' 1 \
-    "$T/modes.yaml:2: rule 1: mpi-bind: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?
-$T/modes.yaml:4: rule 3: mpi-bind: 'opempi' is not a mode, MPI stack or profile; did you mean 'openmpi'?" \
+    "$T/modes.yaml:2: rule 1: mpi-bind: 'mpihc' is not a mode, MPI stack or profile; did you mean
+        'mpich'?
+$T/modes.yaml:4: rule 3: mpi-bind: 'opempi' is not a mode, MPI stack or profile; did you mean
+        'openmpi'?" \
     "$berth" check modes.yaml
 rm -r profiles.d
 says 'check: no such file' 1 "No such file or directory" "$berth" check none.yaml
@@ -369,7 +380,8 @@ says 'doctor finds a wrong order of MPI stacks' 1 \
     "wrong profiles: $T/order.yaml:4: mpi.order: 'mpihc'" \
     "$berth" doctor
 echo "optional /lib/berth.so config=$T/modes.yaml" >slurm/other.conf
-fault="$T/modes.yaml:2: rule 1: mpi-bind: 'mpihc' is not a mode, MPI stack or profile; did you mean 'mpich'?"
+fault="$T/modes.yaml:2: rule 1: mpi-bind: 'mpihc' is not a mode, MPI stack or profile; did you mean
+        'mpich'?"
 says 'doctor finds a wrong default of MPI stacks' 1 "wrong profiles: $fault" "$berth" doctor
 says 'profiles finds the wrong default, too' 1 "berth: $fault" "$berth" profiles
 echo "optional /lib/berth.so config=$T/gone.yaml" >slurm/other.conf

@@ -103,10 +103,12 @@ if ! without zsh 'zsh: srun is completed by berth and by what was there'; then
     {
         equal "zsh: $2" "$1" "$(echo "$seen" | grep -F -e "$2")"
     }
-    zsh_takes '--b-mpi-bind=[choose whose MPI library runs; it pins nothing]::value:(auto host hybrid local local-each launch off)' --b-mpi-bind
+    zsh_takes '--b-mpi-bind=[choose whose MPI library runs; it pins nothing]::value:(auto host
+        hybrid local local-each launch off)' --b-mpi-bind
     zsh_takes '--b-container-workdir=[working directory of the tasks in the image]:value:_files' \
         --b-container-workdir
-    zsh_takes '--b-container-image=[run the tasks in this image; none\: on the host]:value:{_files; compadd -S "" docker\:// oras\:// library\://}' compadd
+    zsh_takes '--b-container-image=[run the tasks in this image; none\: on the host]:value:{_files;
+        compadd -S "" docker\:// oras\:// library\://}' compadd
     zsh_takes '--b-container-writable[let tasks write to the image, and discard that]' \
         --b-container-writable
     zsh_takes "--json[is this host fit for berth, and what would make it so?]" "--json[is this host"

@@ -23,20 +23,21 @@ esac
 END
 cat >slurm/srun <<'END'
 #!/bin/sh
+container() { echo "berth-container:node=$1&image=/a.sif"; }
 case " $* " in
 *--jobid=15\ * | *--jobid=16\ *)
-    echo 'berth-container:node=n7&job=16&step=0&tasks=1&holder=5&image=/a.sif' | grep "job=${6#--jobid=}"
+    container 'n7&job=16&step=0&tasks=1&holder=5' | grep "job=${6#--jobid=}"
     echo 'srun: error: no such node' >&2
     exit 1
     ;;
 *--jobid=17\ *) ;;
 *--jobid=18\ *\ ps\ *)
-    echo 'berth-container:node=n1&job=18&since=1800000000&holder=5&image=/a.sif'
-    echo 'berth-container:node=n1&job=18&since=1800000100&holder=6&options=--container-mounts%3D/d:/d:rw&image=/a.sif'
+    container 'n1&job=18&since=1800000000&holder=5'
+    container 'n1&job=18&since=1800000100&holder=6&options=--container-mounts%3D/d:/d:rw'
     ;;
 *\ ps\ *)
-    echo 'berth-container:node=n1&job=12&step=0&rank=0&tasks=2&since=1800000000&memory=5120&cpu=20&holder=5&image=/a.sif'
-    echo 'berth-container:node=n10&job=12&step=0&rank=2&tasks=12&since=1800000000&holder=6&image=/a.sif'
+    container 'n1&job=12&step=0&rank=0&tasks=2&since=1800000000&memory=5120&cpu=20&holder=5'
+    container 'n10&job=12&step=0&rank=2&tasks=12&since=1800000000&holder=6'
     ;;
 *)
     printf '%s\n' "$@"

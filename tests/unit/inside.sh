@@ -14,7 +14,8 @@ ln -s "$inside" srun
 expect 'without the variable of the step' 1 \
     'berth: srun: BERTH_INSIDE: not set; keep this variable, which the step has set' \
     ./srun hostname
-away='berth: srun: the step of this container does not answer; start the command from a task of a step that runs'
+away='berth: srun: the step of this container does not answer; start the command from a task of a
+        step that runs'
 expect 'a step that is over' 1 "$away" env BERTH_INSIDE=nobody.1a ./srun hostname
 expect 'a name without a token' 1 "$away" env BERTH_INSIDE=nobody ./srun hostname
 expect 'a name that is too long' 1 "$away" \
@@ -115,10 +116,12 @@ expect 'without a step of Slurm' 0 'unset' env PATH="$PATH" \
 
 # What berth-inside never sends.
 expect 'a directory that only the image has' 0 \
-    "berth: sbatch: the working directory '/no/such' is not on the host: No such file or directory; change to one that is
+    "berth: sbatch: the working directory '/no/such' is not on the host: No such file or directory;
+        change to one that is
 status 1" within all "$client words /no/such sbatch status 0"
 expect 'and another image' 0 \
-    "berth: srun: the working directory '/no/such' is not on the host: No such file or directory; change to one that is
+    "berth: srun: the working directory '/no/such' is not on the host: No such file or directory;
+        change to one that is
 status 1" within all "$client words /no/such srun --container-image=none true"
 expect 'and the same image, which has it' 0 \
     "SLURM_BERTH_JOB 1;*:image=T/a&workdir=/no/such;.
@@ -143,7 +146,8 @@ expect 'the process that runs the command is killed' 0 \
     'berth: srun: the process that ran the command was killed; run the command again
 1' within all 'srun orphan; echo $?'
 expect 'no process can be started' 1 \
-    'berth: srun: this node has no memory, process or descriptor left (Resource temporarily unavailable); try again, and report the node if it stays so' \
+    'berth: srun: this node has no memory, process or descriptor left (Resource temporarily
+        unavailable); try again, and report the node if it stays so' \
     "$client" decline ./srun true
 expect 'a directory that was removed' 0 \
     'berth: srun: the working directory: No such file or directory; go to another one

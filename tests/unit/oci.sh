@@ -52,34 +52,45 @@ as_stepd() { env -i MARK=stepd "$@"; }
 environment MARK=task SLURM_STEP_ID=0 SLURM_JOB_ID=7
 expect 'a task runs in the image, with the environment of the file' 0 'T/a task x y z' \
     as_stepd "$oci" environment "$T/a" show x 'y z'
-expect 'a relative image is in the working directory' 0 'T/a task' as_stepd "$oci" environment a show
+expect 'a relative image is in the working directory' 0 'T/a task' as_stepd "$oci" environment a \
+    show
 expect 'words that look like options are those of the command' 0 'T/a task --container-image=b' \
     as_stepd "$oci" environment a show --container-image=b
 expect 'the exit status is that of the command' 7 '' as_stepd "$oci" environment a sh -c 'exit 7'
 expect 'a path that slurmstepd has found for a name is a name in the image' 0 'that of the image' \
     as_stepd "$oci" environment a "$T/path/python"
-expect 'another path stays' 0 'that of the host' as_stepd "$oci" environment a "$T/path/../path/python"
+expect 'another path stays' 0 'that of the host' as_stepd "$oci" environment a \
+    "$T/path/../path/python"
 expect 'no image there: one line' 1 \
-    "berth: n1: image 'T/none.sif': not found; check the path, and that the nodes see this file system" \
+    "berth: n1: image 'T/none.sif': not found; check the path, and that the nodes see this file
+        system" \
     as_stepd "$oci" environment none.sif show
 environment MARK=task SLURM_STEP_ID=0 SLURM_LOCALID=3
 expect '... of one task' 1 '' as_stepd "$oci" environment bundle show
 
-environment SLURM_STEP_ID=0 SLURM_JOB_ID=7 SLURM_GTIDS=0 SLURM_PROCID=0 SLURM_NODEID=0 SLURM_HET_SIZE=2 \
+environment SLURM_STEP_ID=0 SLURM_JOB_ID=7 SLURM_GTIDS=0 SLURM_PROCID=0 SLURM_NODEID=0 \
+    SLURM_HET_SIZE=2 \
     SLURM_STEP_NUM_NODES=1 SLURM_STEP_NUM_TASKS=1 SLURM_NTASKS=1
 expect 'components may get the image of another one' 0 \
-    "berth: note: Slurm gives the last --container to all components of this step; only the plugin gives each its own
+    "berth: note: Slurm gives the last --container to all components of this step; only the plugin
+        gives each its own
 T/a " as_stepd "$oci" environment "$T/a" show
 
 # Batch scripts.
 environment SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_LOCALID=0
 expect 'a batch script is mounted, and its steps run in the image, too' 0 \
-    'script in T/a with type=bind,"source=T/job00007/slurm_script","destination=T/job00007/slurm_script",ro one two, steps in a' \
+    'script in T/a with
+        type=bind,"source=T/job00007/slurm_script","destination=T/job00007/slurm_script",ro one two,
+        steps in a' \
     as_stepd "$oci" environment a "$T/job00007/slurm_script" one two
-printf '%s\0' PATH="$T/path:$PATH" SLURMD_NODENAME=n1 SLURM_JOB_ID=7 SLURM_PROCID=0 SLURM_LOCALID=0 \
-    SLURM_NODEID=0 SLURM_NNODES=1 SLURM_JOB_NUM_NODES=1 SLURM_TASKS_PER_NODE=1 SLURM_GTIDS=0 >environment
+printf '%s\0' PATH="$T/path:$PATH" SLURMD_NODENAME=n1 SLURM_JOB_ID=7 SLURM_PROCID=0 \
+    SLURM_LOCALID=0 \
+    SLURM_NODEID=0 SLURM_NNODES=1 SLURM_JOB_NUM_NODES=1 SLURM_TASKS_PER_NODE=1 \
+    SLURM_GTIDS=0 >environment
 expect 'a script without HOME, as by slurmrestd: no note about --export=NONE' 0 \
-    'script in T/a with type=bind,"source=T/job00007/slurm_script","destination=T/job00007/slurm_script",ro, steps in a' \
+    'script in T/a with
+        type=bind,"source=T/job00007/slurm_script","destination=T/job00007/slurm_script",ro, steps
+        in a' \
     as_stepd "$oci" environment a "$T/job00007/slurm_script"
 environment SLURM_JOB_ID=7 SLURM_STEP_ID=0 SLURM_PROCID=0
 expect 'a task of a step is no batch script' 0 "script in T/a with " \
@@ -90,12 +101,14 @@ environment SLURM_BERTH_HOST=1 MARK=host
 expect 'a task that the plugin puts on the host' 0 ' host x' as_stepd "$oci" environment a show x
 expect '... without the variable' 0 '' as_stepd "$oci" environment a sh -c 'env | grep BERTH || :'
 environment BERTH_TASK_ORDER=order MARK=prepared
-expect 'a task with an order of the plugin' 0 ' prepared y' as_stepd "$oci" environment a "$T/path/show" y
+expect 'a task with an order of the plugin' 0 ' prepared y' as_stepd "$oci" environment a \
+    "$T/path/show" y
 
 # Bundles, with and without a program of the site.
 environment MARK=task SLURM_CONF="$T/etc/slurm.conf" SLURM_LOCALID=0
 expect 'a bundle without a program of the site' 1 \
-    "berth: n1: 'bundle' is an OCI bundle, and berth runs images; give an image, or ask the administrators to set oci.runtime in berth.yaml" \
+    "berth: n1: 'bundle' is an OCI bundle, and berth runs images; give an image, or ask the
+        administrators to set oci.runtime in berth.yaml" \
     as_stepd "$oci" environment bundle show
 : >etc/slurm.conf
 echo "required /lib/berth.so config=$T/etc/berth.yaml" >etc/plugstack.conf
@@ -110,8 +123,10 @@ expect 'with one that is not there' 1 \
 environment SLURM_JOB_ID=7 HOME="$T/home" SLURM_CONF="$T/etc/slurm.conf"
 echo "mounts: {forbidden: [$T/job00007]}" >etc/berth.yaml
 expect 'a site that forbids to mount the script' 1 \
-    "berth: n1: the batch script 'T/job00007/slurm_script' cannot be mounted: the site forbids its place (mounts.forbidden); run the script on the host, and programs with srun" \
-    as_stepd sh -c 'cd home && exec "$@"' sh "$oci" "$T/environment" "$T/a" "$T/job00007/slurm_script"
+    "berth: n1: the batch script 'T/job00007/slurm_script' cannot be mounted: the site forbids its
+        place (mounts.forbidden); run the script on the host, and programs with srun" \
+    as_stepd sh -c 'cd home && exec "$@"' sh "$oci" "$T/environment" "$T/a" \
+    "$T/job00007/slurm_script"
 
 # What is wrong with oci.conf.
 : >empty
@@ -120,18 +135,21 @@ expect 'an empty environment' 1 \
     "berth: $(hostname): $missing, and that the nodes see this file system" \
     as_stepd "$oci" empty "$T/none.sif" show
 expect 'no file with the environment' 1 \
-    "berth: this host: '/nowhere', the environment of the task: No such file or directory; oci.conf must have CreateEnvFile=null, and pass %e" \
+    "berth: this host: '/nowhere', the environment of the task: No such file or directory; oci.conf
+        must have CreateEnvFile=null, and pass %e" \
     as_stepd "$oci" /nowhere a show
 environment MARK=theirs SLURM_STEP_ID=0
 if [ "$(id -u)" = 0 ]; then
     chown 1 environment
     expect 'an environment that another user has put there' 1 \
-        "berth: this host: 'environment', the environment of the task: it belongs to another user; tell the administrators" \
+        "berth: this host: 'environment', the environment of the task: it belongs to another user;
+            tell the administrators" \
         as_stepd "$oci" environment a show
 else
     skip 'an environment that another user has put there' 'only root can give a file away'
 fi
-expect 'by hand' 1 "berth: berth-oci is started by Slurm, by the line RunTimeRun of oci.conf; see spank_berth(8)" \
+expect 'by hand' 1 "berth: berth-oci is started by Slurm, by the line RunTimeRun of oci.conf; see
+        spank_berth(8)" \
     "$oci" x y
 expect 'its release' 0 "berth-oci $("$built" --version | sed 's/.* //')" "$built" --version
 

@@ -56,13 +56,16 @@ says 'a type that srun does not have' 1 \
 says 'a directory that is not there' 1 \
     "berth: qualify: --directory '/nowhere': No such file or directory" qualify --directory /nowhere
 says 'a directory that cannot be mounted' 1 \
-    "berth: qualify: --directory '$T/dir:colon': a colon or a comma cannot be mounted; name another" \
+    "berth: qualify: --directory '$T/dir:colon': a colon or a comma cannot be mounted; name
+        another" \
     qualify --directory dir:colon
 says 'a directory where nobody may write' 1 \
-    "berth: qualify: --directory '/proc': No such file or directory; name one where you may write and that all nodes see" \
+    "berth: qualify: --directory '/proc': No such file or directory; name one where you may write
+        and that all nodes see" \
     qualify --directory /proc
 says 'a job of several components' 1 \
-    'berth: qualify: the job has no SLURM_JOB_NODELIST; run berth qualify in a job of one component, or outside of jobs' \
+    'berth: qualify: the job has no SLURM_JOB_NODELIST; run berth qualify in a job of one component,
+        or outside of jobs' \
     env -u SLURM_JOB_NODELIST "PATH=$T/slurm:$PATH" SLURM_JOB_ID=12 "$berth" qualify
 printf '#!/bin/sh\n' >slurm/scontrol
 says 'no node' 1 "berth: qualify: -w: 'n[3-2]' names no node" qualify -w 'n[3-2]'
