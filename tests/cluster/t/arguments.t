@@ -33,7 +33,8 @@ END_OF_TOOL
 
 # As the program itself sees its words: argv tells argv[0], and rest does not. Static: the
 # image need not have our libc.
-alice bash -c 'cat >t/argv.c && cc -static -o t/argv t/argv.c && cc -static -DREST -o t/rest t/argv.c' <<'END_OF_TOOL'
+alice bash -c 'cat >t/argv.c && cc -static -o t/argv t/argv.c &&
+    cc -static -DREST -o t/rest t/argv.c' <<'END_OF_TOOL'
 #include <stdio.h>
 int main(int argc, char **argv)
 {
@@ -101,11 +102,13 @@ same "a program in the home directory" \
 same "a relative path with --chdir" \
     'mkdir d; cp $t/rest d/prog; srun --chdir=d $C ./prog a; srun -D $PWD/d $C ./prog b' 'rest a'
 same "a program whose name has spaces and quotes" \
-    'cp $t/rest "a b"; cp $t/rest "it'"'"'s"; cp $t/rest "say \"x\""; srun $C "./a b" 1; srun $C "./it'"'"'s" 2; srun $C "./say \"x\"" 3; srun $C "$PWD/a b" 4' 'rest 1'
+    'cp $t/rest "a b"
+        cp $t/rest "it'"'"'s"; cp $t/rest "say \"x\""; srun $C "./a b" 1; srun $C "./it'"'"'s" 2; srun $C "./say \"x\"" 3; srun $C "$PWD/a b" 4' 'rest 1'
 same "a program whose name starts with a dash" \
     'cp $t/rest ./-n; srun $C -- ./-n 1; srun $C -- $PWD/-n 2' 'rest 1'
 same "a script with an interpreter" \
-    'printf "#!/bin/sh -e\necho \"\$0\" \"\$@\"\n" >"my script"; chmod +x "my script"; srun $C "$PWD/my script" "a b"' 'my script a b'
+    'printf "#!/bin/sh -e\necho \"\$0\" \"\$@\"\n" >"my script"; chmod +x "my script"
+        srun $C "$PWD/my script" "a b"' 'my script a b'
 # Slurm ends with 8 here, and we with 126, as spank_berth(8) says.
 run_script inside "$A" 'echo "echo ran" >plain; chmod +x plain; srun $C ./plain'
 matches "a script without an interpreter is not run" \
@@ -144,7 +147,8 @@ inside "--container-env: over the task's own variables, and what the prolog sets
 inside "--container-env: the job's come first, the step's win" "A=31 B=34" \
     'salloc -Q $C --container-env=A=1,B=2 srun --container-env=B=4 $t/variables A B'
 inside "--container-env: PATH finds the program" "found" \
-    'mkdir bin; printf "#!/bin/sh\necho found\n" >bin/findme; chmod +x bin/findme; srun $C --container-env=PATH=$PWD/bin:/usr/bin:/bin findme'
+    'mkdir bin; printf "#!/bin/sh\necho found\n" >bin/findme; chmod +x bin/findme
+        srun $C --container-env=PATH=$PWD/bin:/usr/bin:/bin findme'
 
 # The runtime and what it mounts are the same with every Slurm.
 if thorough; then
@@ -163,7 +167,8 @@ if thorough; then
         'srun $C sh -c "touch /opt/x 2>/dev/null || echo 1"'
     writable='srun $C --container-writable'
     inside "--container-writable: the next step does not see it" "wrote gone" \
-        "$writable sh -c 'echo wrote >/berth && cat /berth'; $writable sh -c 'cat /berth 2>/dev/null || echo gone'"
+        "$writable sh -c 'echo wrote >/berth && cat /berth'
+            $writable sh -c 'cat /berth 2>/dev/null || echo gone'"
     inside "--container-writable: two steps at one time do not see it" "1 2" \
         "salloc -Q -n2 bash -c '$writable -n1 --overlap sh -c \"echo 1 >/berth; touch one; \\\$HOME/t/within 60 test -e two; cat /berth\" & $writable -n1 --overlap sh -c \"echo 2 >/berth; touch two; \\\$HOME/t/within 60 test -e one; cat /berth\"; wait' | sort"
     inside "--container-writable: the image stays as it is" "gone" \
@@ -175,15 +180,19 @@ if thorough; then
     inside "--no-container-mount-home: the home directory is not there" "gone" \
         'srun $C --no-container-mount-home --container-workdir=/ sh -c "ls /home/alice/t 2>/dev/null || echo gone"'
     inside "--no-container-mount-home: a mount in it is" "a b" \
-        'mkdir m; touch m/a m/b; srun $C --no-container-mount-home --container-workdir=/ --container-mounts=$PWD/m:/mnt ls /mnt'
+        'mkdir m; touch m/a m/b
+            srun $C --no-container-mount-home --container-workdir=/ --container-mounts=$PWD/m:/mnt ls /mnt'
     inside "--no-container-mount-home of the job, --container-mount-home of the step" "here" \
-        'touch here; salloc -Q $C --no-container-mount-home srun --container-mount-home ls /home/alice/w'
+        'touch here
+            salloc -Q $C --no-container-mount-home srun --container-mount-home ls /home/alice/w'
     inside "--container-mounts: a file" "text" \
         'echo text >f; srun $C --container-mounts=f:/etc/f.conf cat /etc/f.conf'
     inside "--container-mounts: rw, and by default" "new newer" \
-        'mkdir m; srun $C --container-mounts=m:/m:rw sh -c "echo new >/m/f"; cat m/f; srun $C --container-mounts=m:/m sh -c "echo newer >/m/f"; cat m/f'
+        'mkdir m; srun $C --container-mounts=m:/m:rw sh -c "echo new >/m/f"; cat m/f
+            srun $C --container-mounts=m:/m sh -c "echo newer >/m/f"; cat m/f'
     inside "--container-mounts: ro is read-only" "Read-only file system old" \
-        'mkdir m; echo old >m/f; srun $C --container-mounts=m:/m:ro perl -e '"'"'open F, ">", "/m/f" or print "$!\n"; unlink "/m/f"'"'"'; cat m/f'
+        'mkdir m; echo old >m/f
+            srun $C --container-mounts=m:/m:ro perl -e '"'"'open F, ">", "/m/f" or print "$!\n"; unlink "/m/f"'"'"'; cat m/f'
     inside "--container-mounts: ro holds for a task of another component's rw" "ro rw" \
         'mkdir m; srun -N1 -n1 $C --container-mounts=m:/m:ro sh -c "touch /m/a 2>/dev/null || echo ro" : -N1 -n1 $C --container-mounts=m:/m:rw sh -c "touch /m/b && echo rw" | sort'
     inside "--container-mounts: sqsh is the files in a squashfs file, for both tasks of a node" \
@@ -197,7 +206,8 @@ if thorough; then
     inside "--container-mounts: blanks, quotes, backslash, dollar and UTF-8" "text" \
         'd="a  b\\c\$d é it'"'"'s \"x\""; mkdir "$d"; echo text >"$d/f"; srun $C --container-mounts="$d:/m n 日" cat "/m n 日/f"'
     run_script inside "$A" \
-        'd=$(printf "caf\351"); mkdir "$d"; echo text >"$d/f"; srun $C --container-mounts="$d:/mnt" cat /mnt/f'
+        'd=$(printf "caf\351"); mkdir "$d"; echo text >"$d/f"
+            srun $C --container-mounts="$d:/mnt" cat /mnt/f'
     matches "--container-mounts: bytes that are not UTF-8, which the runtime cannot mount, are refused" \
         "berth: n[1-4]: .*exit status 1" "$(tr -d '\200-\377' <"$work/inside" | paste -sd' ')"
     inside "--container-workdir with spaces and quotes" "/m's \"x\" y" \

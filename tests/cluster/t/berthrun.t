@@ -63,14 +63,17 @@ equal "a task that never comes: the others start" "2 a" \
     "$(containers srun -Q -w n1 -n3 sh -c "[ \$SLURM_LOCALID = 1 ] || exec $A ./count.a")"
 matches "programs of a task that come and come keep nobody waiting" '^[01]$' \
     "$(alice srun -Q -w n1 -n2 sh -c \
-    "[ \$SLURM_PROCID = 1 ] || for it in 1 2 3 4 5 6 7 8 9 10; do $A sh -c 'echo \$((\$(date +%s) - '\$(date +%s)'))' & sleep 0.3; done; wait" | sort -n | tail -n 1)"
+    "[ \$SLURM_PROCID = 1 ] || for it in 1 2 3 4 5 6 7 8 9 10; do
+    $A sh -c 'echo \$((\$(date +%s) - '\$(date +%s)'))' & sleep 0.3; done; wait" | sort -n |
+    tail -n 1)"
 equal "one after the other in a task, as often as it likes" $'1 a\n1 b\n1 a' \
     "$(alice srun -Q -n1 sh -c "$A ./count.a; $B ./count.b; $A ./count.a" | cut -d' ' -f1 |
     uniq -c | awk '{ print $1, $2 }')"
 
 equal "one directory after the other: a container ends with its last task" 1 \
     "$(alice srun -Q -w n1 -n1 sh -c \
-    "$B sleep 4 & sleep 1; for it in /tmp / ~/v; do cd \$it; $A true; done; sleep 0.5; pgrep -c -u alice -x berth-start")"
+    "$B sleep 4 & sleep 1; for it in /tmp / ~/v; do cd \$it; $A true; done; sleep 0.5
+        pgrep -c -u alice -x berth-start")"
 
 # Lines of --multi-prog.
 two() { printf '%s\n' "$@" | on login alice sh -c 'cat >programs; rm -f v/at*'; }
@@ -87,7 +90,8 @@ matches "a program without an image: MPI is told" 'UCX_TLS=\^cma' \
 # What a step is told, and its end.
 try "the exit status is the command's" '~status 7$' -- srun -Q -w n1 -n2 $A sh -c 'exit 7'
 try "one line for a node: an image that is not there" \
-    "berth: n1: image '/home/alice/gone.sif': not found; check the path, and that the nodes see this file system
+    "berth: n1: image '/home/alice/gone.sif': not found; check the path, and that the nodes see this
+        file system
 status 1" -- srun -Q -w n1 -n8 berth run --container-image=gone.sif true
 try "one line: --export=NONE" \
     "~^berth: note: --export=NONE has dropped the environment[^$nl]*$nl/\$" -- \
@@ -149,7 +153,9 @@ it.bind('\\0${at#@}'); it.$does(); print('taken', flush=True); time.sleep(15)" >
     await bob 1 taken
     on login alice touch v/taken
     ends "another user has the name, and does $does(): the tasks end" live 1
-    [[ $does == listen ]] && says="user 2002 has taken the name '$at', at which the tasks of this step meet; tell the administrators" ||
+    [[ $does == listen ]] &&
+        says="user 2002 has taken the name '$at', at which the tasks of this step meet; tell the
+            administrators" ||
         says="nobody answers at '$at', where the tasks of this step meet; submit the step again"
     printed "... with one line" live 1 "berth: $says"
     on n1 root pkill -u bob -f taken
@@ -162,7 +168,8 @@ on n1 root pkill -KILL -u alice -x berth-start
 ends "the container is killed while the tasks run: the step ends" live '.*'
 printed "... with one line" live 1 'berth: n1: the container died while the program ran .*'
 start live alice srun -Q -w n1 -n2 --kill-on-bad-exit=0 sh -c \
-    "sleep \$SLURM_PROCID; exec $A sh -c '[ \$SLURM_PROCID = 0 ] && exec sleep 2; sleep 2; echo ready; sleep 3'"
+    "sleep \$SLURM_PROCID
+        exec $A sh -c '[ \$SLURM_PROCID = 0 ] && exec sleep 2; sleep 2; echo ready; sleep 3'"
 await live 1 ready
 on n1 root pkill -KILL -u alice -x berth-start
 ends "... after the end of the task that came first" live '.*'
@@ -194,7 +201,8 @@ equal "... and a default is for berth run itself" "2 b" \
     "$(containers env BERTH_CONTAINER_IMAGE=/images/b.sif srun -Q -w n1 -n2 berth run ./count.b)"
 spoil n1 "mkdir /.singularity.d" "rmdir /.singularity.d"
 try "in a container: one line" \
-    "berth: run: this process is in the image '/x.sif'; leave out --container-image of srun, or \`berth run\`
+    "berth: run: this process is in the image '/x.sif'; leave out --container-image of srun, or
+        \`berth run\`
 status 1" -- env APPTAINER_CONTAINER=/x.sif srun -Q -w n1 -n4 $A true
 put_back
 

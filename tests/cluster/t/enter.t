@@ -63,7 +63,8 @@ equal "a shell" "shell 7 status 3" \
     paste -sd' ')"
 equal "a megabyte goes in and comes out" same "$(on login alice sh -c "
     head -c 1048576 /dev/urandom >bytes
-    [ \"\$(berth enter $job cat <bytes | sha256sum)\" = \"\$(sha256sum <bytes)\" ] && echo same; rm bytes")"
+    [ \"\$(berth enter $job cat <bytes | sha256sum)\" = \"\$(sha256sum <bytes)\" ] && echo same
+    rm bytes")"
 equal "bytes come as they are written, without a newline" "abc def" \
     "$(on login alice timeout 30 bash -c "
     coproc berth enter $job cat
@@ -140,7 +141,8 @@ begin 1 "${in_job[@]}" $S
 try "the newest step with an image" b -- berth enter "$job" cat /etc/berth-image
 try "a step by its number" a -- berth enter "$job.$first" cat /etc/berth-image
 try "a step without an image" \
-    "~^berth: enter: job $job: step $step does not run in an image; see berth ps $job${nl}status 1$" -- berth enter "$job.$step" true
+    "~^berth: enter: job $job: step $step does not run in an image; see berth ps $job${nl}status
+        1$" -- berth enter "$job.$step" true
 try "another node" \
     "~^berth: enter: job $job: no such container on 'n9'; expected -w n1${nl}status 1$" \
     -- berth enter "$job" -w n9 true
@@ -151,9 +153,12 @@ begin 2 -w n1 -n1 $A $S : -w n2 -n1 $B $S
 try "a het job: a component by its offset" $'a\nb' -- \
     sh -c "berth enter $job+0 cat /etc/berth-image; berth enter $job+1 cat /etc/berth-image"
 try "... or by its number" $'a\nb' -- \
-    sh -c "berth enter $job --component 0 cat /etc/berth-image; berth enter $job --component 1 cat /etc/berth-image"
+    sh -c "berth enter $job --component 0 cat /etc/berth-image
+        berth enter $job --component 1 cat /etc/berth-image"
 try "... or it is asked for" \
-    "~^berth: enter: job $job: step 0 has several containers; choose one by -w, --container, --component or --rank${nl} *JOB +STEP .*${nl} *$job +0\+0 +n1 .*${nl} *$job +0\+1 +n2 .*${nl}status 1$" -- berth enter "$job"
+    "~^berth: enter: job $job: step 0 has several containers; choose one by -w, --container,
+        --component or --rank${nl} *JOB +STEP .*${nl} *$job +0\+0 +n1 .*${nl} *$job +0\+1 +n2
+        .*${nl}status 1$" -- berth enter "$job"
 id=$(alice berth ps | awk '$2 == "0+1" { print $9 }')
 try "... or by its ID" b -- berth enter "$job" --container "$id" cat /etc/berth-image
 equal "both are listed" "0\+0 n1 0\+1 n2" "$(alice berth ps | awk 'NR > 1 { print $2, $3 }' |
@@ -162,7 +167,8 @@ end_jobs
 allocate -w n1,n2 -N2
 begin 2 --jobid="$job" -w n1 -N1 -n1 $A $S : -w n2 -N1 -n1 $B $S
 try "a het step: a component by its number" $'a\nb' -- \
-    sh -c "berth enter $job.$step --component 0 cat /etc/berth-image; berth enter $job.$step+1 cat /etc/berth-image"
+    sh -c "berth enter $job.$step --component 0 cat /etc/berth-image
+        berth enter $job.$step+1 cat /etc/berth-image"
 end_jobs
 
 # --- lines of a --multi-prog file: two images on one node

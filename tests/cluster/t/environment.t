@@ -84,7 +84,8 @@ tell=(/bin/sh /home/alice/see)
 # One srun for each row, and what its tasks tell, each once, with how many tell it.
 # component LABEL OPTIONS IMAGE: the words of one component.
 component() { echo "$spread ${2//@/${1,,}} $3 ${tell[*]} $1"; }
-counted="sort | uniq -c | awk '{ n = \$1; sub(/^ *[0-9]+ /, \"\"); print n \"*\" \$0 }' | paste -sd' '"
+counted="sort | uniq -c | awk '{ n = \$1; sub(/^ *[0-9]+ /, \"\"); print n \"*\" \$0 }' |
+    paste -sd' '"
 in_batch() {
     local export=$1 shape=$2 tasks=$3 s="" it said variables options b image bare words expected
     local title="sbatch $1, $2, $3 on a node" these=("${exports[@]}" "${alone[1]}") \
@@ -182,7 +183,11 @@ srun -Q --overlap --container-image="$HOME/hostroot" --container-env=UCX_A=1,EDI
 NESTED
 need_shared=$(alice salloc -Q -N1 ./nested 2>&1 </dev/null | paste -sd' ')
 equal "srun in a container: its own image, no mount of the outer one, and it says so" \
-    "srun: berth: warning: --container-mounts=/usr:/usr hides the image's /usr; mount it at another place, such as /host/usr srun: berth: warning: --container-mounts=/etc:/etc hides the image's /etc; mount it at another place, such as /host/etc outer srun: berth: note: this srun runs in '/home/alice/hostroot'; its tasks get their own image, and none of that image's mounts a 1 e a.sif 1 none host hostroot" \
+    "srun: berth: warning: --container-mounts=/usr:/usr hides the image's /usr; mount it at another
+        place, such as /host/usr srun: berth: warning: --container-mounts=/etc:/etc hides the
+        image's /etc; mount it at another place, such as /host/etc outer srun: berth: note: this
+        srun runs in '/home/alice/hostroot'; its tasks get their own image, and none of that image's
+        mounts a 1 e a.sif 1 none host hostroot" \
     "$need_shared"
 
 # Who the user is the runtime asks, not Slurm.
@@ -213,9 +218,11 @@ on login alice rm -rf umask.dir
     equal "n1 does not know alice" "" "$(on n1 root getent passwd alice)"
     seen=$(alice srun -w n1 "$runtime" exec /images/a.sif true 2>&1)
     matches "the runtime alone does not start there" "unknown userid 2001" "$seen"
-    who='id -u; id -un; id -g; id -gn; echo ~; echo $HOME $USER; touch $HOME/mine && stat -c %u:%g $HOME/mine; [ -r climate ] && cat climate'
+    who='id -u; id -un; id -g; id -gn; echo ~; echo $HOME $USER
+        touch $HOME/mine && stat -c %u:%g $HOME/mine; [ -r climate ] && cat climate'
     on login root bash -c \
-        'echo readable >/home/alice/climate; chown root:climate /home/alice/climate; chmod 640 /home/alice/climate'
+        'echo readable >/home/alice/climate; chown root:climate /home/alice/climate
+            chmod 640 /home/alice/climate'
     mine="2001 alice 2001 alice /home/alice /home/alice alice 2001:2001 readable"
     equal "what a node that knows alice gives" "$mine" \
         "$(alice srun -Q -w n2 "$A" bash -c "$who" 2>&1 | paste -sd' ')"
@@ -240,7 +247,8 @@ on login alice rm -rf umask.dir
     on login root rm /home/alice/climate
     equal "the node's own user database is as it was" "" \
         "$(on n1 root bash -c \
-        'getent passwd alice >/dev/null || echo gone; grep /etc/passwd /proc/mounts; ls /tmp/passwd 2>/dev/null')"
+        'getent passwd alice >/dev/null || echo gone; grep /etc/passwd /proc/mounts
+            ls /tmp/passwd 2>/dev/null')"
 fi
 
 # ---- forged variables: an srun without the plugin sends what it finds

@@ -36,7 +36,8 @@ value = {of: json.loads(text) for of, text in texts.items()}
 value = value.get("", value)
 for word in sys.argv[1:]:
     if isinstance(value, dict):
-        value = value[word] if word in value else "\n".join(str(value[it]) for it in word.split(","))
+        value = value[word] if word in value else
+        "\n".join(str(value[it]) for it in word.split(","))
     elif word.isdigit():
         value = value[int(word)]
     else:
@@ -54,7 +55,8 @@ matches "the image's variables are there" \
 seen=$(alice srun -n1 "$A" $json --container-mounts=/shared:/s:ro --container-env=V=caf$'\xe9' \
     ./run-me)
 equal "JSON: a mount of the user" \
-    "{'source': '/shared', 'destination': '/s', 'read_only': True, 'squashfs': False, 'from': 'user', 'why': '--container-mounts'}" \
+    "{'source': '/shared', 'destination': '/s', 'read_only': True, 'squashfs': False, 'from':
+        'user', 'why': '--container-mounts'}" \
     "$(of mounts 0 <<<"$seen")"
 equal "JSON: a variable of the user, which is not UTF-8" \
     "[('caf�', 'user', '--container-env')]" "$(of environment V <<<"$seen")"
@@ -110,7 +112,8 @@ equal "hybrid: the library that runs" "libmpich.so.12 None" \
     <<<"$seen")"
 seen=$(alice srun -n1 "$A" --mpi-bind=local $json ./run-me)
 equal "local: the launcher's variables are taken away" \
-    "[(None, 'berth', 'hidden, so that an mpirun in the task starts ranks without Slurm (--mpi-bind=local)')]" \
+    "[(None, 'berth', 'hidden, so that an mpirun in the task starts ranks without Slurm
+        (--mpi-bind=local)')]" \
     "$(of environment SLURM_JOB_ID <<<"$seen")"
 
 # Variables that --export drops.

@@ -87,7 +87,9 @@ registering provider: tcp (201"
 try "Intel MPI on its own libfabric" "libfabric version: 2.1.0-impi
 $impi" "$told" -- "${ofi[@]}" "${intel[@]}" --mpi-bind=hybrid /opt/t/impi-rt-2021.19.0/runpath
 try "and on the host's" \
-    "berth: n1: warning: image '$wheels': --container-libs=libfabric: no program of this step is known to need 'libfabric.so.1' of the image, which the host's replaces (--container-libs=libfabric)
+    "berth: n1: warning: image '$wheels': --container-libs=libfabric: no program of this step is
+        known to need 'libfabric.so.1' of the image, which the host's replaces
+        (--container-libs=libfabric)
 libfabric version: 2.1.0
 $impi" "$told" -- "${ofi[@]}" "${intel[@]}" --container-libs=libfabric \
     /opt/t/impi-rt-2021.19.0/runpath
@@ -113,26 +115,37 @@ registering provider: tcp (201" "$heard" -- "${step[@]}" --container-libs=libfab
 one=(timeout 60 srun -Q -n1 -w n1 --mpi=pmi2)
 
 try "an image that is newer: refused" \
-    "~^berth: n1: image '$new': --container-libs=ucx: the host's libucp.so.0.0.0 is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-libs out.status 1\$" -- "${one[@]}" --container-image=$new --container-libs=ucx /opt/t/mpich/who
+    "~^berth: n1: image '$new': --container-libs=ucx: the host's libucp.so.0.0.0 is older than the
+        image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-libs
+        out.status 1\$" -- "${one[@]}" --container-image=$new --container-libs=ucx /opt/t/mpich/who
 for it in ucx:4.2.3:libucp.so.0.0.0 libfabric:5.0.2:libfabric.so.1.27.0; do
     IFS=: read -r fabric version library <<<"$it"
     try "a newer $fabric beside its MPI: refused" \
-        "~--container-libs=$fabric: the host's $library is older than the image's: it lacks [0-9]+ symbols of that, and has [0-9]+ others; leave --container-libs out.status 1\$" -- "${one[@]}" --container-image=$wheels "--container-libs=$fabric" "/opt/t/mpich-$version/runpath"
+        "~--container-libs=$fabric: the host's $library is older than the image's: it lacks [0-9]+
+            symbols of that, and has [0-9]+ others; leave --container-libs out.status 1\$" \
+            -- "${one[@]}" --container-image=$wheels "--container-libs=$fabric" \
+            "/opt/t/mpich-$version/runpath"
 done
 try "with auto its own stays" \
-    "~^berth: n1: note: the image's own 'libucp.so.0' stays: the host's libucp.so.0.0.0 is older than the image's: [^
+    "~^berth: n1: note: the image's own 'libucp.so.0' stays: the host's libucp.so.0.0.0 is older
+        than the image's: [^
 ]*
 rank 0 of 1 on n1 in mpisid: MPICH Version: +5[^!]*\$" \
     -- "${one[@]}" --container-image=$new --container-libs=auto /opt/t/mpich/who
 try "a Python may load any MPI of the image" \
-    "~^berth: n1: note: the host's libucp.so.0.0.0 .ucx. runs under the image's own MPI; the host's libfabric.so.1.27.0 .libfabric. runs under the image's own MPI
+    "~^berth: n1: note: the host's libucp.so.0.0.0 .ucx. runs under the image's own MPI; the host's
+        libfabric.so.1.27.0 .libfabric. runs under the image's own MPI
 rank 0 of 1 on n1 in mpibookworm: MPICH [^
 ]*\$" -- "${one[@]}" --container-image=$old --container-libs=auto \
     python3 -c 'import os; os.execv("/opt/t/mpich/who", ["who"])'
 try "nor with auto, which says so" \
-    "~^berth: n1: note: the image has no library that a fabric of this host could replace .--container-libs=auto.\$" -- "${one[@]}" --container-image=/images/a.sif --container-libs=auto true
+    "~^berth: n1: note: the image has no library that a fabric of this host could replace
+        .--container-libs=auto.\$" -- "${one[@]}" --container-image=/images/a.sif \
+            --container-libs=auto true
 try "a program that does not use it" \
-    "~^berth: n1: warning: image '$old': --container-libs=libfabric: no program of this step is known to need 'libfabric.so.1' of the image, which the host's replaces .--container-libs=libfabric.
+    "~^berth: n1: warning: image '$old': --container-libs=libfabric: no program of this step is
+        known to need 'libfabric.so.1' of the image, which the host's replaces
+        .--container-libs=libfabric.
 rank 0 of 1 .*\$" -- "${one[@]}" --container-image=$old --container-libs=libfabric /opt/t/mpich/who
 try "with the host's MPI it does nothing" \
     "~rank 0 of 1 on n1 in mpibookworm: MPICH Version: +4.2.1 [^
@@ -158,7 +171,10 @@ equal "libraries and plugins are the host's" "$both" \
     "$(alice srun -n1 -w n1 --container-image=$old --container-libs=ucx sh -c "$is_host" 2>&1)"
 echo 'mpi: {glibc: refuse}' | site n1
 try "the site keeps the image's C library" \
-    "~--container-libs=ucx: the host's libucp.so.0.0.0 brings the host's C library with it, .*, which this site does not allow .*berth.yaml:1.; build the image on a newer distribution; leave --container-libs out.status 1\$" -- "${one[@]}" --container-image=$old --container-libs=ucx true
+    "~--container-libs=ucx: the host's libucp.so.0.0.0 brings the host's C library with it, .*,
+        which this site does not allow .*berth.yaml:1.; build the image on a newer distribution;
+        leave --container-libs out.status 1\$" -- "${one[@]}" --container-image=$old \
+        --container-libs=ucx true
 echo 'rules: [{default: {container-libs: auto}}]' | site n1
 equal "a default of the site's" "$both" \
     "$(alice srun -n1 -w n1 --container-image=$old sh -c "$is_host" 2>/dev/null)"
@@ -182,7 +198,8 @@ END
 matches "a plugin of the host's" "^nccl: libnccl-net.so, a fabric, found by the loader" \
     "$(on n1 alice berth profiles 2>&1 | grep ^nccl:)"
 equal "an image finds it, and has the host's libfabric" \
-    "berth: n1: note: image '$old': --container-libs=nccl: 1 of 1 ranks loaded the host's libnccl-net.so (nccl)
+    "berth: n1: note: image '$old': --container-libs=nccl: 1 of 1 ranks loaded the host's
+        libnccl-net.so (nccl)
 libnccl-net.so 2" \
     "$(alice srun -v -w n1 -n1 --container-image=$old --container-libs=nccl python3 nccl.py 2>&1 |
     grep 'nccl-net.so 2\|ranks' | sort)"
@@ -198,7 +215,8 @@ on login alice rm -f nccl.py
 # A fabric that is not where the loader looks, and a link that leads to its version.
 on n1 root bash -c \
     'mkdir -p /opt/net/1 /opt/net/2/lib /etc/slurm/profiles.d && ln -s 1 /opt/net/latest &&
-    cp -a /usr/lib/x86_64-linux-gnu /opt/net/1/lib && cd /opt/net/1/lib && cp -a libuc[mpst].so* ucx ../../2/lib &&
+    cp -a /usr/lib/x86_64-linux-gnu /opt/net/1/lib && cd /opt/net/1/lib &&
+    cp -a libuc[mpst].so* ucx ../../2/lib &&
     cat >/etc/slurm/profiles.d/net.yaml' <<'END'
 name: net
 kind: fabric

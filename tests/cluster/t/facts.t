@@ -61,7 +61,8 @@ equal "and looked at again when it is replaced" "0 looked" "$(looked alice ./rin
 
 # Another MPI library of the image goes before the one that the program is linked with.
 # shellcheck disable=SC2016 # for the nodes
-alice sh -c 'mkdir -p pre; srun -w n1 -N1 --container-image=/images/mpich.sif --container-mounts=$HOME/pre:/pre \
+alice sh -c 'mkdir -p pre
+    srun -w n1 -N1 --container-image=/images/mpich.sif --container-mounts=$HOME/pre:/pre \
     sh -c "cp -L /usr/lib/*/libmpich.so.12 /pre/"'
 for variable in LD_PRELOAD=/pre/libmpich.so.12 LD_PRELOAD=libnothing.so; do
     try "with $variable the ranks are on the host's MPI, too" \

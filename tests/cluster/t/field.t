@@ -134,14 +134,18 @@ export OMPI_MCA_btl_vader_single_copy_mechanism=none UCX_TLS=^cma
 srun --mpi=$pmi @mpibookworm ./execrunscript.sh atm >recipe.out 2>&1
 cat recipe.out"
 row "... and one line says what it costs" \
-    "berth: n1: note: with --mpi-bind unset ${RUNTIME}ENV_LD_LIBRARY_PATH, ${RUNTIME}_BIND, ${RUNTIME}_CONTAINLIBS (host's libraries beside the image's, which may break its programs), MPICH_SMP_SINGLE_COPY_MODE, OMPI_MCA_btl_vader_single_copy_mechanism, UCX_TLS (MPI copies each message within a node twice)" \
+    "berth: n1: note: with --mpi-bind unset ${RUNTIME}ENV_LD_LIBRARY_PATH, ${RUNTIME}_BIND,
+        ${RUNTIME}_CONTAINLIBS (host's libraries beside the image's, which may break its programs),
+        MPICH_SMP_SINGLE_COPY_MODE, OMPI_MCA_btl_vader_single_copy_mechanism, UCX_TLS (MPI copies
+        each message within a node twice)" \
     "grep -a 'note: with'" "cat recipe.out"
 
 # Slurm reads no longer file before 25.05.
 line "a file of more than 60 kB" "8: atm.none*8@mpibookworm" \
     "{ printf '#%06000d\\n' {1..11}; echo '* @mpibookworm ./execrunscript.sh atm'; } >long.conf
 srun --mpi=$pmi --multi-prog long.conf"
-[[ $release == sid ]] || rows[-3]="~^srun: error: Multi_prog config file long.conf is too large.status 1\$" rows[-2]=''
+[[ $release == sid ]] ||
+    rows[-3]="~^srun: error: Multi_prog config file long.conf is too large.status 1\$" rows[-2]=''
 header=$plain$nl$module run_rows ./submit -o field.out
 
 finish

@@ -133,7 +133,8 @@ inside "a job submitted inside a job does not inherit its image" "host host a" \
     "$(batch_of "" 'cd $HOME/w; $HOME/submit -o two.out --wrap "srun $t/image"; cat two.out;
         salloc -Q srun $t/image; srun $t/image')"
 inside "a job submitted inside a job takes its own image" "b a" \
-    "$(batch_of "" 'cd $HOME/w; $HOME/submit -o two.out --container-image=/images/b.sif --wrap "srun $t/image"
+    "$(batch_of "" 'cd $HOME/w
+        $HOME/submit -o two.out --container-image=/images/b.sif --wrap "srun $t/image"
         cat two.out; srun $t/image')"
 inside "a step inside a step on the host has the job's default, not the step's" "host a" \
     'salloc -Q $C srun --overlap --container-image=none bash -c "$t/image; srun --overlap $t/image"'
@@ -160,8 +161,10 @@ inside "srun --jobid from another shell takes its own image" "a host" \
 inside "salloc: the interactive step is on the host, its steps in the image" "in:n1:host:a:" \
     'sed "\$aLaunchParameters=use_interactive_step" /etc/slurm/slurm.conf >slurm.conf
      cp /etc/slurm/cgroup.conf . 2>/dev/null
-     { $t/within 60 test -e ready; echo "echo in:\$(hostname):\$(\$HOME/t/image):\$(srun \$HOME/t/image):; exit"; } |
-     SLURM_CONF=$PWD/slurm.conf SHELL=$t/shell ~/pty.py salloc -Q -w n1 $C | tr -d "\r" | grep -o "in:n[0-9]:.*:"'
+     { $t/within 60 test -e ready
+     echo "echo in:\$(hostname):\$(\$HOME/t/image):\$(srun \$HOME/t/image):; exit"; } |
+     SLURM_CONF=$PWD/slurm.conf SHELL=$t/shell ~/pty.py salloc -Q -w n1 $C | tr -d "\r" |
+     grep -o "in:n[0-9]:.*:"'
 same "the environment of the batch script" \
     "$(batch_of "#SBATCH -w n1" '$t/variables "^SLURM|^BERTH" "SLURM_BERTH_JOB"; srun true')" \
     'SLURM_JOB_ID=X'
@@ -169,10 +172,12 @@ same "the environment of the batch script" \
 # ---- input and output
 
 same "stdin: 1 MB, byte for byte" \
-    'perl -e "srand 1; print pack q(C*), map { int rand 256 } 1..1048576" >blob; srun $C md5sum <blob; md5sum <blob' \
+    'perl -e "srand 1; print pack q(C*), map { int rand 256 } 1..1048576" >blob
+        srun $C md5sum <blob; md5sum <blob' \
     '([0-9a-f]{32})  -\n\1'
 same "stdout: 1 MB, byte for byte" \
-    'perl -e "srand 2; print pack q(C*), map { int rand 256 } 1..1048576" >blob; srun $C cat blob | md5sum; md5sum <blob' \
+    'perl -e "srand 2; print pack q(C*), map { int rand 256 } 1..1048576" >blob; srun $C cat blob |
+    md5sum; md5sum <blob' \
     '([0-9a-f]{32})  -\n\1'
 same "stdin: the end of file arrives" \
     'echo -n abc | srun $C cat; srun $C cat </dev/null; echo; echo over' 'abc'
@@ -182,7 +187,8 @@ same "stdin to one task" \
 same "stdin is not read by who does not want it" 'seq 100000 | srun $C true; echo $?' '^0'
 same "stdout closed early" 'srun $C seq 1000000 2>/dev/null | head -n 2' '^1\n2\n'
 same "--output, --error and --input with patterns" \
-    'echo in >in; srun -N2 -w n1,n2 -n2 --input=in --output=o.%t.%N.%j --error=e.%n.%s $C sh -c "cat; echo err >&2"
+    'echo in >in
+        srun -N2 -w n1,n2 -n2 --input=in --output=o.%t.%N.%j --error=e.%n.%s $C sh -c "cat; echo err >&2"
      for f in o.* e.*; do echo "$f: $(cat $f)" | sed -E "s/(o.*)\.[0-9]+:/\1.J:/"; done' \
     'o\.0\.n1\.J: in\no\.1\.n2\.J: in\ne\.0\.0: err'
 same "--output without --error: the file has the program's bytes only" \
@@ -194,9 +200,11 @@ same "--output without --error: the file has the program's bytes only" \
 # No --input with a pattern: Slurm 22.05 to 26.05 lose every step with one that takes longer
 # than a moment, also on the host and without our plugin.
 same "--output=none" \
-    'srun --output=none $C sh -c "echo no; touch yes"; srun -o none -e err $C sh -c "echo err >&2"; cat err; ls' 'err\nerr\nyes'
+    'srun --output=none $C sh -c "echo no; touch yes"; srun -o none -e err $C sh -c "echo err >&2"
+        cat err; ls' 'err\nerr\nyes'
 same "--output to the task that is named" 'srun -n3 --output=2 $C sh -c "echo \$SLURM_PROCID"' '^2'
-same "--label" 'srun -N2 -n4 -w n1,n2 --label $C sh -c "echo to \$SLURM_PROCID; echo e >&2" 2>&1 | sort' '3: to 3'
+same "--label" 'srun -N2 -n4 -w n1,n2 --label $C sh -c "echo to \$SLURM_PROCID; echo e >&2" 2>&1 |
+    sort' '3: to 3'
 same "--unbuffered" 'srun -u $C sh -c "printf a; sleep 0.2; printf b"' 'ab'
 same "standard output and standard error stay apart" 'srun $C sh -c "echo o; echo e >&2"' \
     'o\n--- standard error\ne'
@@ -207,7 +215,8 @@ same "what the task has open, with files" \
 same "what a second step has open" 'salloc -Q -n2 bash -c "srun $C true; srun $C $t/fds"' '0 pipe'
 
 pty() {
-    printf 'true | ~/pty.py sh -c "stty rows 33 cols 77; srun %s" | tr -d "\\r" | grep -v "error: n"; echo "${PIPESTATUS[@]}"' "$1"
+    printf 'true | ~/pty.py sh -c "stty rows 33 cols 77; srun %s" | tr -d "\\r" |
+        grep -v "error: n"; echo "${PIPESTATUS[@]}"' "$1"
 }
 same "--pty: a terminal of the right size, and the exit code" \
     "$(pty '--pty $C sh -c \"tty; stty size; exit 3\"')" '/dev/pts/N\n33 77'
@@ -218,7 +227,8 @@ same "--pty: a shell reads what is typed" \
     '{ $t/within 60 test -e ready; echo "echo 4\$((2))"; echo "exit 5"; } |
      ~/pty.py srun --pty $C $t/shell | tr -d "\r" | grep -o "42$"; echo "${PIPESTATUS[1]}"' '42\n5'
 same "--pty: Ctrl-C reaches the program, once" \
-    '{ $t/within 60 test -e ready; printf "\003"; $t/within 60 test -e over; } | ~/pty.py srun --pty $C bash -c "trap \"n=\\\$((n+1))\" INT; touch ready; for i in {1..600}; do [ -z \"\$n\" ] || break; sleep 0.1; done; sleep 0.5; echo int=\$n=; touch over; exit 6" |
+    '{ $t/within 60 test -e ready; printf "\003"; $t/within 60 test -e over
+        } | ~/pty.py srun --pty $C bash -c "trap \"n=\\\$((n+1))\" INT; touch ready; for i in {1..600}; do [ -z \"\$n\" ] || break; sleep 0.1; done; sleep 0.5; echo int=\$n=; touch over; exit 6" |
      tr -d "\r" | grep -o "int=.*="; echo "${PIPESTATUS[1]}"' 'int=1=\n6'
 same "--pty: job control" \
     "$(pty '--pty $C bash -ic \"sleep 0.2 & fg; set -o | grep monitor\"' |
@@ -247,10 +257,12 @@ same "--multi-prog: ranges, comments, quotes, %t and %o" \
 same "--multi-prog on several nodes" 'cd; srun -N3 -n9 -l $C --multi-prog t/multi.conf | sort -n' \
     'range 2:1'
 same "--multi-prog: the host's program is not taken for ours" \
-    'printf "%s\n" "0 echo /usr/libexec/berth/berth-task x" "1 echo %t" >m.conf; srun -n2 $C --multi-prog m.conf | sort' \
+    'printf "%s\n" "0 echo /usr/libexec/berth/berth-task x" "1 echo %t" >m.conf
+        srun -n2 $C --multi-prog m.conf | sort' \
     '/usr/libexec/berth/berth-task x'
 same "an argument that names our program" \
-    'srun $C echo "/usr/libexec/berth/berth-task x"; srun $C echo "0 /usr/libexec/berth/berth-task true" a;
+    'srun $C echo "/usr/libexec/berth/berth-task x"
+        srun $C echo "0 /usr/libexec/berth/berth-task true" a;
      srun $C printf "%s\n" "#!/bin/sh
 0 /usr/libexec/berth/berth-task x
 " b' \
@@ -258,7 +270,8 @@ same "an argument that names our program" \
 same "an argument of the program is not our --multi-prog" \
     'srun -n2 $C echo --multi-prog "0 a"; srun -n2 $C -- echo --multi-prog' '--multi-prog 0 a'
 same "--multi-prog: exit codes" \
-    'printf "%s\n" "0 sh -c \"exit 3\"" "1 sh -c exit\ 4" "2 true" >m.conf; srun -n3 $C --multi-prog m.conf 2>/dev/null; echo $?'
+    'printf "%s\n" "0 sh -c \"exit 3\"" "1 sh -c exit\ 4" "2 true" >m.conf
+        srun -n3 $C --multi-prog m.conf 2>/dev/null; echo $?'
 inside "--multi-prog in a job that has an image" 'a a' \
     'echo "* $HOME/t/image" >m.conf; salloc -Q -n2 $C srun --multi-prog m.conf'
 
@@ -268,11 +281,13 @@ same "uid, gid, umask" \
     'umask 027; srun $C sh -c "id -u; id -g; umask; touch f"; stat -c "%a %U %G" f' \
     '0027\n640 alice alice'
 same "the working directory" \
-    'srun $C pwd; mkdir d; srun --chdir=d $C pwd; srun -D /tmp $C pwd; cd d; srun $C sh -c "pwd; /bin/pwd; touch here"; ls' 'here'
+    'srun $C pwd; mkdir d; srun --chdir=d $C pwd; srun -D /tmp $C pwd; cd d
+        srun $C sh -c "pwd; /bin/pwd; touch here"; ls' 'here'
 same "the working directory is a link" \
     'mkdir d; ln -s d l; cd l; srun $C sh -c "pwd; /bin/pwd"; srun --chdir=$PWD $C /bin/pwd' '/w/'
 same "the working directory can be entered and not read" \
-    'mkdir d; cd d; chmod 311 .; srun $C sh -c "pwd; touch here"; srun -n2 $C cat /dev/null; chmod 755 .; ls' 'here'
+    'mkdir d; cd d; chmod 311 .; srun $C sh -c "pwd; touch here"; srun -n2 $C cat /dev/null
+        chmod 755 .; ls' 'here'
 same "limits" 'srun $C bash -c "ulimit -Sa; ulimit -Ha"' 'stack size'
 limits='ulimit -S -n 512; ulimit -S -s 4096; ulimit -S -c 0; ulimit -H -u 9000; ulimit -S -t 1000;'
 for propagate in NONE STACK,CORE,NPROC; do
@@ -280,7 +295,8 @@ for propagate in NONE STACK,CORE,NPROC; do
         "$limits srun --propagate=$propagate \$C bash -c 'ulimit -Sa; ulimit -Ha'" 'stack size'
 done
 same "limits that are too low for the runtime are the application's alone" \
-    'for l in v:200000 d:60000 f:1; do (ulimit -S -${l%:*} ${l#*:}; srun $C bash -c "ulimit -Sa; ulimit -Ha" 2>&1); done | cat' 'stack size'
+    'for l in v:200000 d:60000 f:1; do (ulimit -S -${l%:*} ${l#*:}
+        srun $C bash -c "ulimit -Sa; ulimit -Ha" 2>&1); done | cat' 'stack size'
 same "signals that are blocked, ignored and caught" \
     'srun $C grep -E "^Sig(Blk|Ign|Cgt)|^Umask|^Cpus_allowed|^Mems_allowed|^Seccomp:|^TracerPid" /proc/self/status' 'SigIgn'
 same "an ignored signal stays ignored" \
@@ -288,14 +304,17 @@ same "an ignored signal stays ignored" \
 same "niceness and out-of-memory score" \
     'srun $C sh -c "nice; cat /proc/self/oom_score_adj"; srun --nice=5 $C nice' '0'
 same "PATH's program and its name" \
-    'srun $C cat /proc/self/cmdline | tr "\0" " "; echo; srun $C /bin/cat /proc/self/cmdline | tr "\0" " "; echo' 'cat'
-same "--bcast" 'cp /bin/echo ./say; srun -N2 --bcast=/tmp/say.$USER $C ./say hello; srun -N2 rm -f /tmp/say.$USER' 'hello\nhello'
+    'srun $C cat /proc/self/cmdline | tr "\0" " "; echo; srun $C /bin/cat /proc/self/cmdline |
+    tr "\0" " "; echo' 'cat'
+same "--bcast" 'cp /bin/echo ./say; srun -N2 --bcast=/tmp/say.$USER $C ./say hello
+    srun -N2 rm -f /tmp/say.$USER' 'hello\nhello'
 
 # ---- the environment
 
 same "SLURM_*: 1 task" 'srun -w n1 $C $t/variables "^SLURM"' 'SLURM_NTASKS=1'
 same "SLURM_*: 4 tasks on 2 nodes" \
-    'for i in 0 1 2 3; do srun -w n1,n2 -N2 -n4 -c2 -J name --comment=c $C sh -c "[ \$SLURM_PROCID != $i ] || $t/variables ^SLURM"; done' \
+    'for i in 0 1 2 3; do
+    srun -w n1,n2 -N2 -n4 -c2 -J name --comment=c $C sh -c "[ \$SLURM_PROCID != $i ] || $t/variables ^SLURM"; done' \
     'SLURM_NTASKS=4'
 same "SLURM_*: a step in an allocation" \
     'salloc -Q -w n1,n2 -N2 -n6 bash -c "srun -n3 -l $C $t/variables ^SLURM \"^SLURM_JOB_(ID|START)\" | sed -E \"s/((ID|PORT|TIME|LUID)=).*/\1X/\" | sort"' \
@@ -308,7 +327,8 @@ same "nothing of berth is in the environment but the way to srun" \
 # What the runtime and the image set: see spank_berth(8).
 runtimes='^(C$|SLURM|APPTAINER|SINGULARITY|PS1|PROMPT_COMMAND|USER_PATH|PATH|LD_LIBRARY_PATH|BERTH_TEST_IMAGE|BERTH_INSIDE)'
 same "every other variable" \
-    "export ONE=1 'TWO=a b' THREE=\$'c\\nd' FOUR='\"q\" \\\\ \$(x) \`y\`' FIVE= SIX=déjà SEVEN==x=; f() { :; }; export -f f;
+    "export ONE=1 'TWO=a b' THREE=\$'c\\nd' FOUR='\"q\" \\\\ \$(x) \`y\`' FIVE= SIX=déjà SEVEN==x=
+        f() { :; }; export -f f;
      srun \$C \$t/variables . '$runtimes'" 'THREE=c<0a>d'
 same "a variable that is not UTF-8" \
     "export BYTES=\$'\\xff\\xe9\\x80'; srun \$C \$t/variables ^BYTES" 'BYTES=<ff><e9><80>'
@@ -359,26 +379,34 @@ same "exit codes of several tasks" 'srun -w n1 -n4 $C sh -c "exit \$SLURM_PROCID
 for signal in SEGV KILL TERM PIPE; do
     same "death by SIG$signal" "srun -w n1 \$C sh -c 'kill -$signal \$\$; sleep 5'"
     same "death by SIG$signal, of two tasks on two nodes" \
-        "srun -w n1,n2 -N2 -n2 \$C sh -c 'kill -$signal \$\$; sleep 5' 2>&1 | sort; echo \${PIPESTATUS[0]}"
+        "srun -w n1,n2 -N2 -n2 \$C sh -c 'kill -$signal \$\$; sleep 5' 2>&1 | sort
+            echo \${PIPESTATUS[0]}"
 done
 same "death by a fault, with a core file" \
-    "ulimit -S -c unlimited 2>/dev/null; srun -w n1 --propagate=CORE \$C sh -c 'kill -SEGV \$\$; sleep 5'" 'Segmentation fault'
+    "ulimit -S -c unlimited 2>/dev/null
+        srun -w n1 --propagate=CORE \$C sh -c 'kill -SEGV \$\$; sleep 5'" 'Segmentation fault'
 same "--kill-on-bad-exit" \
     'SECONDS=0; srun -w n1,n2 -N2 -n2 -K $C sh -c "[ \$SLURM_PROCID = 1 ] && sleep 0.5 && exit 3; exec sleep 30" 2>&1 | grep -v CANCELLED | sort -u; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' \
     'soon'
 same "--kill-on-bad-exit=0" \
     'srun -w n1 -n2 -K0 $C sh -c "[ \$SLURM_PROCID = 1 ] && exit 3; sleep 0.5; echo still here"' \
     'still here'
-same "--wait" 'SECONDS=0; srun -w n1 -n2 --wait=1 $C sh -c "[ \$SLURM_PROCID = 1 ] || exec sleep 30" 2>&1 | sed "/CANCELLED/d; s, aborted: .*, aborted," | sort -u; echo ${PIPESTATUS[0]}; ((SECONDS < 15)) && echo soon' 'soon'
+same "--wait" 'SECONDS=0
+    srun -w n1 -n2 --wait=1 $C sh -c "[ \$SLURM_PROCID = 1 ] || exec sleep 30" 2>&1 |
+    sed "/CANCELLED/d; s, aborted: .*, aborted," | sort -u; echo ${PIPESTATUS[0]}
+    ((SECONDS < 15)) && echo soon' 'soon'
 same "sbatch --wait has the exit code of the script" \
-    'sbatch -W -w n1 -o job.out $C --wrap "srun sh -c \"exit 9\"" >/dev/null; echo $?; cat job.out' '^9\nsrun: error'
+    'sbatch -W -w n1 -o job.out $C --wrap "srun sh -c \"exit 9\"" >/dev/null; echo $?
+        cat job.out' '^9\nsrun: error'
 
 # ---- signals
 
 # Each signal three times to a step that counts them.
 same "scancel -s: every signal arrives as often as outside" \
-    's="USR1 USR2 HUP INT ALRM CONT TERM"; srun -w n1 $C $t/sig ready $s & $t/within 60 test -e ready; n=0
-        for s in $s; do for i in 1 2 3; do scancel -s $s $(cat ready); $t/within 5 $t/got $((++n)); done; done
+    's="USR1 USR2 HUP INT ALRM CONT TERM"
+        srun -w n1 $C $t/sig ready $s & $t/within 60 test -e ready; n=0
+        for s in $s; do for i in 1 2 3; do scancel -s $s $(cat ready); $t/within 5 $t/got $((++n))
+        done; done
         scancel -s QUIT $(cat ready); wait $!; echo $?' 'USR1=3\n(.*=3\n)*over=1'
 same "a signal to the task's own process" \
     'srun -w n1 $C bash -c "n=0; trap \"n=\\\$((n+1))\" USR1; kill -USR1 \$\$; sleep 0.3; echo own \$n"' 'own 1'
@@ -387,13 +415,16 @@ same "a signal to the task's process group" \
 same "a signal to SLURM_TASK_PID" \
     'srun -w n1 $C bash -c "n=0; trap \"n=\\\$((n+1))\" USR1; kill -USR1 \$SLURM_TASK_PID; sleep 0.3; sleep 0.3; echo task \$n"' 'task 1'
 same "SIGUSR1 and SIGTERM trapped, then files of the root are read, in four tasks on two nodes" \
-    'srun -w n1,n2 -N2 -n4 $C sh -c "exec $t/trapped ready.\$SLURM_PROCID" & for i in 0 1 2 3; do $t/within 60 test -e ready.$i; done
+    'srun -w n1,n2 -N2 -n4 $C sh -c "exec $t/trapped ready.\$SLURM_PROCID" & for i in 0 1 2 3; do
+    $t/within 60 test -e ready.$i; done
      scancel -s USR1 $(cat ready.0); sleep 0.3; scancel -s TERM $(cat ready.0); wait $!; echo $?' \
     '(usr1 seen, term seen\n|read, 0 faults\n){8}'
 same "SIGSTOP and SIGCONT" \
     'srun -w n1 $C bash -c "echo \$SLURM_JOB_ID.\$SLURM_STEP_ID >ready; until [ -e end ]; do echo . >>ready.got; sleep 0.1; done; echo over" &
-     $t/within 60 $t/got 1; step=$(cat ready); scancel -s STOP $step; sleep 0.5; a=$(wc -l <ready.got); sleep 0.5; b=$(wc -l <ready.got)
-     echo $((b - a)); scancel -s CONT $step; $t/within 10 $t/got $((b + 1)) && echo goes on; touch end; wait' '^0\ngoes on'
+     $t/within 60 $t/got 1; step=$(cat ready); scancel -s STOP $step; sleep 0.5
+     a=$(wc -l <ready.got); sleep 0.5; b=$(wc -l <ready.got)
+     echo $((b - a)); scancel -s CONT $step; $t/within 10 $t/got $((b + 1)) && echo goes on
+     touch end; wait' '^0\ngoes on'
 for signal in USR1 KILL; do
     same "scancel -s $signal ends a step" \
         "srun -w n1 \$C sh -c 'echo \$SLURM_JOB_ID.\$SLURM_STEP_ID >ready; exec sleep 30' & \$t/within 60 test -s ready
@@ -401,18 +432,22 @@ for signal in USR1 KILL; do
 done
 same "scancel ends a job" \
     'srun -w n1 -n2 $C sh -c "echo \$SLURM_JOB_ID >ready; exec sleep 30" & $t/within 60 test -s ready
-     scancel $(cat ready); wait $!; echo $?; $t/within 60 sh -c "! srun -w n1 pgrep -u alice sleep >left"; cat left'
+     scancel $(cat ready); wait $!; echo $?
+     $t/within 60 sh -c "! srun -w n1 pgrep -u alice sleep >left"; cat left'
 same "scancel: a program that traps SIGTERM can tidy up" \
     'srun -w n1 $C bash -c "trap \"sleep 1; cat /etc/os-release >/dev/null && echo tidy >tidied; exit 0\" TERM; echo \$SLURM_JOB_ID >ready; while :; do sleep 0.1; done" 2>/dev/null &
-     $t/within 60 test -s ready; scancel $(cat ready); wait $!; $t/within 60 test -s tidied; cat tidied' '^tidy'
+     $t/within 60 test -s ready; scancel $(cat ready); wait $!; $t/within 60 test -s tidied
+     cat tidied' '^tidy'
 # srun sends SIGINT and, without waiting, SIGKILL: the program may win or not, and what the
 # shell says about its job tells which.
 same "--quit-on-interrupt" \
     '{ set -m; srun -w n1 --quit-on-interrupt $C bash -c "trap \"exit 5\" INT; touch ready; while :; do sleep 0.1; done" & $t/within 60 test -e ready; kill -INT $!; wait $!; case $? in 5 | 137) echo ended ;; esac; } 2>/dev/null' 'ended'
 same "SIGUSR1 to srun is handed on" \
-    'srun -w n1 $C $t/sig ready USR1 & $t/within 60 test -e ready; kill -USR1 $!; $t/within 5 $t/got 1; scancel -s QUIT $(cat ready); wait $!; echo $?' 'USR1='
+    'srun -w n1 $C $t/sig ready USR1 & $t/within 60 test -e ready; kill -USR1 $!
+        $t/within 5 $t/got 1; scancel -s QUIT $(cat ready); wait $!; echo $?' 'USR1='
 same "SIGTERM to srun ends the step" \
-    'srun -w n1 $C sh -c "touch ready; exec sleep 30" 2>/dev/null & $t/within 60 test -e ready; kill -TERM $!; wait $!; echo $?'
+    'srun -w n1 $C sh -c "touch ready; exec sleep 30" 2>/dev/null & $t/within 60 test -e ready
+        kill -TERM $!; wait $!; echo $?'
 
 # ---- no option of ours: as without the plugin
 

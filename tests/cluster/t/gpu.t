@@ -45,7 +45,8 @@ try "a node without a driver has none to bring" "" "$flag" \
 try "a driver can be named where Slurm gives no GPU" --nv "$flag" \
     -- "${step[@]}" -w n1 --container-gpu=nvidia "$A" true
 try "a driver that the node does not have is one line" \
-    "berth: n3: --container-gpu=nvidia: this host has no NVIDIA driver (there is no /dev/nvidiactl); ask for a node that has one, or leave the option out${nl}status 1" -- \
+    "berth: n3: --container-gpu=nvidia: this host has no NVIDIA driver (there is no /dev/nvidiactl);
+        ask for a node that has one, or leave the option out${nl}status 1" -- \
     "${step[@]}" -w n3 -n2 --gres=gpu:2 --container-gpu=nvidia "$A" true
 try "device and library are in the container, and the tasks find them" \
     $'~^/dev/nvidiactl\n/[.]singularity[.]d/libs/libcuda[.]so[.]1\n[^\n]*/[.]singularity[.]d/libs' \
@@ -61,7 +62,8 @@ done
 
 # The host's MPI as it is with CUDA: it needs the driver.
 file='file=$(readlink -f /usr/lib/x86_64-linux-gnu/libmpich.so.12)'
-spoil n1 "$file; cp -p \$file /root/libmpich && patchelf --add-needed libcuda.so.1 \$file && ldconfig" \
+spoil n1 "$file; cp -p \$file /root/libmpich && patchelf --add-needed libcuda.so.1 \$file &&
+    ldconfig" \
     "$file; mv /root/libmpich \$file; ldconfig" || exit 1
 step+=(-w n1 -n2 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=host)
 try "the host's MPI finds the driver that the runtime brings" \

@@ -20,7 +20,8 @@ mkdir -p "$work/home/src"
 chown -R 2001:2001 "$work/home"
 "$tool" box builder "$work/home:/home/alice" -- sh -c 'rm -r /usr/include/slurm
     exec setpriv --reuid=2001 --regid=2001 --clear-groups env HOME=/home/alice sh -ec "$0"' \
-    'cd ~/src && ./autogen.sh && ./configure --prefix=$HOME/berth --without-slurm --enable-werror CFLAGS=-O0
+    'cd ~/src && ./autogen.sh &&
+    ./configure --prefix=$HOME/berth --without-slurm --enable-werror CFLAGS=-O0
     make -s -j2 && make -s check check_PROGRAMS= TESTS=tests/unit/berth.sh && make -s install' \
         >"$work/log" 2>&1 || { tail -n 40 "$work/log"; exit 1; }
 at_exit 'on login alice rm -rf tools'

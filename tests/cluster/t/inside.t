@@ -39,7 +39,8 @@ equal "a step over two nodes, in the same image" "n1 a
 n2 a" "$(within "srun -N2 -n2 $where" | sort)"
 equal "another image, and none" "n2 b
 n2 cat: /etc/berth-image: No such file or directory" \
-    "$(within "srun -n1 -w n2 --container-image=/images/b.sif $where; srun -n1 -w n2 --container-image=none $where")"
+    "$(within "srun -n1 -w n2 --container-image=/images/b.sif $where
+        srun -n1 -w n2 --container-image=none $where")"
 equal "an srun of a task on the host, as below salloc" "n2 a" \
     "$(within "srun -n1 -w n1 --container-image=none srun -n1 -w n2 $where")"
 equal "an srun inside an srun inside" "n2 b" \
@@ -59,20 +60,23 @@ n2 a" "$(within --export=NONE "srun -n1 -w n2 $where; srun -n1 -w n2 --export=NO
 equal "variables that the program has set" "MINE 1" \
     "$(within 'MINE=1 srun -n1 sh -c "echo MINE \$MINE"')"
 equal "a login shell, which sets PATH anew" "127 a" \
-    "$(within 'echo $(sh -lc "srun true 2>/dev/null; echo \$?"; sh -lc "PATH=\$PATH:\$BERTH_INSIDE_PATH; srun -n1 cat /etc/berth-image")')"
+    "$(within 'echo $(sh -lc "srun true 2>/dev/null; echo \$?"
+        sh -lc "PATH=\$PATH:\$BERTH_INSIDE_PATH; srun -n1 cat /etc/berth-image")')"
 equal "not the image's" "none" \
     "$(within 'srun -n1 --container-image=none sh -c "echo \${APPTAINER_CONTAINER-none}\$BERTH_INSIDE\$BERTH_INSIDE_PATH"')"
 equal "a directory that only the image has" /.singularity.d \
     "$(within 'cd /.singularity.d; srun -n1 pwd')"
 equal "and no image" \
-    "berth: srun: the working directory '/.singularity.d' is not on the host: No such file or directory; change to one that is" \
+    "berth: srun: the working directory '/.singularity.d' is not on the host: No such file or
+        directory; change to one that is" \
     "$(within 'cd /.singularity.d; srun -n1 --container-image=none true' |
     grep -v '^srun: error: n1')"
 
 # --- files that its command line names
 # A /dev/shm of its own, and the refusal.
 shm=--container-args=--scratch=/dev/shm
-apart="the container and the host do not share this path; use a directory that both have, such as $(alice sh -c 'echo "$HOME"')"
+apart="the container and the host do not share this path; use a directory that both have, such as
+        $(alice sh -c 'echo "$HOME"')"
 on n1 root sh -c 'echo 0 echo of the host >/dev/shm/f; chmod 644 /dev/shm/f'
 equal "files that only the image has, and the host's is another: lines of --multi-prog" "1
 berth: srun: --multi-prog: 'f': $apart" "$(within $shm \
@@ -90,7 +94,8 @@ on n1 root rm /dev/shm/f
 # --- streams, status, signals
 equal "streams" "out: in
 err: in" "$(within \
-    'echo in | srun -n1 sh -c "read -r x; echo out: \$x; echo err: \$x >&2" 2>err; cat err; rm err' | sort -r)"
+    'echo in | srun -n1 sh -c "read -r x; echo out: \$x; echo err: \$x >&2" 2>err; cat err
+        rm err' | sort -r)"
 equal "statuses" "0 7 137" "$(within 'srun -n1 true; a=$?; srun -n1 sh -c "exit 7" 2>/dev/null; b=$?
     srun -n1 sh -c "kill -9 \$\$" 2>/dev/null; echo $a $b $?')"
 equal "a signal" "got USR1
@@ -117,7 +122,8 @@ equal "a terminal" "/dev/pts/0 /dev/pts/1" \
     "$(LIMIT=90 on login alice ./pty.py srun --jobid="$job" -N1 -n1 -w n1 --overlap --pty $A \
         /bin/sh -c 'tty; srun -n1 -w n1 --pty tty' 2>&1 </dev/null | tr -d '\r' | paste -sd ' ')"
 equal "20 steps, 5 at once" "20 3" "$(within 'for i in 1 2 3 4; do
-        for j in 1 2 3 4 5; do (srun -n1 -w n$((j % 2 + 1)) sh -c "exit 3" >/dev/null 2>&1; echo $?) & done
+        for j in 1 2 3 4 5; do (srun -n1 -w n$((j % 2 + 1)) sh -c "exit 3" >/dev/null 2>&1
+        echo $?) & done
         wait
     done' | sort | uniq -c | awk '{ print $1, $2 }')"
 
@@ -168,7 +174,8 @@ try:
 except OSError as e:
     print(type(e).__name__)
 PYTHON
-away='berth: srun: the step of this container does not answer; start the command from a task of a step that runs'
+away='berth: srun: the step of this container does not answer; start the command from a task of a
+        step that runs'
 equal "a process of alice that knows the name alone" "$away" \
     "$(alice srun -n1 -w n1 --overlap env "BERTH_INSIDE=${socket%.*}.1a" \
         sh -c '/usr/libexec/berth/inside-srun/srun true 2>&1' 2>/dev/null)"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # An mpirun of an image has the nodes of its job (--mpi-bind=launch): with Open MPI 4.1 and
-# 5.0 (tests/every: 6.0), MPICH 4.2 (5.0) and Intel MPI 2021.19 its ranks are on all nodes, in the image.
+# 5.0 (tests/every: 6.0), MPICH 4.2 (5.0) and Intel MPI 2021.19 its ranks are on all nodes, in the
+# image.
 
 # shellcheck disable=SC2016 # words for other shells
 # shellcheck source-path=SCRIPTDIR
@@ -40,7 +41,8 @@ for it in "openmpi mpirun --map-by,node,-hostfile mpiring Open.MPI" \
     read -r image mpirun option program library <<<"$it"
     world "$image, $mpirun: a machine file in the image" "n2 n3" "$library" "${launch[@]}" \
         --container-image="/images/$image.sif" \
-        sh -c "printf 'n2\nn3\n' >/dev/shm/machines; $mpirun -np 2 ${option//,/ } /dev/shm/machines $program; rm /dev/shm/machines"
+        sh -c "printf 'n2\nn3\n' >/dev/shm/machines
+            $mpirun -np 2 ${option//,/ } /dev/shm/machines $program; rm /dev/shm/machines"
 done
 LIMIT=180
 
@@ -53,7 +55,9 @@ srun -Q -N1 -n1 -c "$SLURM_CPUS_ON_NODE" --mpi-bind=launch --container-image=/im
 srun -Q -N1 -n1 -c "$SLURM_CPUS_ON_NODE" --mpi-bind=launch --container-image=/images/runtrixie.sif mpirun.mpich mpiring.mpich
 END
 ranks="n1 n1 n1 n1 n2 n2 n2 n2 n3 n3 n3 n3 n4 n4 n4 n4 ring ring"
-seen='./submit $0 batch; sed -nE "s/^rank . of 8 on (n.) in .*/\1/p; s/^ring of 8 passed/ring/p" batch.out | sort | paste -sd" "'
+seen='./submit $0 batch
+    sed -nE "s/^rank . of 8 on (n.) in .*/\1/p; s/^ring of 8 passed/ring/p" batch.out | sort |
+    paste -sd" "'
 equal "in a batch job" "$ranks" "$(alice bash -c "$seen" --export=ALL)"
 equal "in a batch job with --export=NONE" "$ranks" "$(alice bash -c "$seen" --export=NONE)"
 
@@ -86,7 +90,8 @@ script mpich <<'END'
 #!/bin/sh
 LD_LIBRARY_PATH=/opt/mpich-4.2.3/lib exec "$@"
 END
-# Two sruns print at once, and their lines mix: one of three is whole. tests/spank has the rest of the sentence.
+# Two sruns print at once, and their lines mix: one of three is whole. tests/spank has the rest of
+# the sentence.
 [[ ! $complete ]] || matches "MPICH: children of a program under srun" \
     "berth: MPI_Comm_spawn: Slurm would start the children on the host" \
     "$(for _ in 1 2 3; do

@@ -172,7 +172,9 @@ life job -Q -N1 -n1 "$A" --container-writable true
 life job -Q -N1 -n1 "$A" --container-writable --container-mounts=/shared:/data sh -c \
     'echo mine >/which'
 try "berth save refuses to guess, and lists what differs" \
-    "~^berth: save: job $job: it has several containers; choose one by -w or --container${nl} *JOB .*${nl} *$job +job +n1 .* --container-writable${nl} *$job +job +n1 .* --container-mounts=/shared:/data:rw --container-writable${nl}status 1$" -- \
+    "~^berth: save: job $job: it has several containers; choose one by -w or --container${nl} *JOB
+        .*${nl} *$job +job +n1 .* --container-writable${nl} *$job +job +n1 .*
+        --container-mounts=/shared:/data:rw --container-writable${nl}status 1$" -- \
     berth save "$job" s1.sif
 matches "... and so does berth enter" "several containers" \
     "$(alice berth enter "$job" cat /which 2>&1)"
@@ -192,7 +194,8 @@ try "of two nodes neither is guessed" \
     "~several containers; choose one by -w or --container${nl} *JOB .* n1 .* n2 .*status 1$" -- \
     berth save "$job" s1.sif
 try "... and the one that is named is saved" two -- \
-    sh -c "berth save -w n2 $job s1.sif >/dev/null 2>&1 && srun -Q --jobid=$job --overlap --overcommit -N1 -n1 --container-image=s1.sif cat /which"
+    sh -c "berth save -w n2 $job s1.sif >/dev/null 2>&1 &&
+    srun -Q --jobid=$job --overlap --overcommit -N1 -n1 --container-image=s1.sif cat /which"
 on login alice rm -f s1.sif
 
 echo "# MPI"
@@ -375,10 +378,12 @@ on n1 root bash -c "kill -KILL $stepd \$(pgrep -P $stepd)"
 soon "it ends with the slurmstepd of the extern step" "$none" -- "${oldest[@]}"
 on n1 root rm -f "/var/spool/slurmd/n1_$job.4294967292" # Slurm's own
 matches "without an extern step: a step runs" \
-    "not the job's: the job has no extern step on this node that can keep the container; set PrologFlags=Contain in slurm.conf, and not CLONE_NEWPID in namespace.yaml.*"$'\n'"a" \
+    "not the job's: the job has no extern step on this node that can keep the container; set
+        PrologFlags=Contain in slurm.conf, and not CLONE_NEWPID in namespace.yaml.*${nl}a" \
     "$(alice srun -v --jobid="$job" -n1 "$A" --container-lifetime=job cat /etc/berth-image 2>&1)"
 try "... and with --container-writable a note says so without -v" \
-    "~note: image '[^']*': one container for 1 task, not the job's: the job has no extern step on this node" -- \
+    "~note: image '[^']*': one container for 1 task, not the job's: the job has no extern step on
+        this node" -- \
     srun --jobid="$job" -n1 "$A" --container-lifetime=job --container-writable true
 try "... without that process" "$none" -- "${oldest[@]}"
 end_jobs

@@ -14,8 +14,10 @@ for wheel in mpich==4.2.3 mpi4py==4.1.2:3.11; do
     "$tool" wheel "$name" "$wheel" >/dev/null || exit 1
 done
 
-# kind NAME EXPECTED OPTIONS COMMAND: EXPECTED is `host`, without a warning, `openmpi` (the host's Open MPI, with
-# PMIx), `own VERSION` (the image's, or the user's own, said aloud), `no MPI` (said, too), or `no: WORDS`.
+# kind NAME EXPECTED OPTIONS COMMAND: EXPECTED is `host`, without a warning, `openmpi` (the host's
+# Open MPI, with
+# PMIx), `own VERSION` (the image's, or the user's own, said aloud), `no MPI` (said, too), or `no:
+# WORDS`.
 # OPTIONS are for srun, besides --mpi, --mpi-bind=host and the image.
 kind() {
     local mode=host wanted=$2 warnings=warnings mpi=pmi2 options=$3

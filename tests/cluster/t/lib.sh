@@ -79,7 +79,8 @@ RUNTIME=${runtime_name^^}
 # a host is put back then, whatever happens.
 work=$(mktemp -d)
 at_end=() undo=()
-trap 'put_back; for it in "${at_end[@]}"; do eval "$it"; done; [[ -z $site_used ]] || site </dev/null; rm -rf "$work"' EXIT
+trap 'put_back; for it in "${at_end[@]}"; do eval "$it"; done; [[ -z $site_used ]] ||
+    site </dev/null; rm -rf "$work"' EXIT
 at_exit() { at_end+=("$1"); }
 
 # spoil HOST[,HOST]... COMMAND BACK: root runs COMMAND there, and BACK when this is put_back.
@@ -207,7 +208,8 @@ node_file() {
 gpu_library=/usr/lib/x86_64-linux-gnu/libcuda.so.1
 gpu_add() {
     spoil n1 "mknod -m 666 /dev/nvidiactl c 1 3
-        cp /usr/lib/x86_64-linux-gnu/libz.so.1 $gpu_library && patchelf --set-soname libcuda.so.1 $gpu_library && ldconfig" \
+        cp /usr/lib/x86_64-linux-gnu/libz.so.1 $gpu_library &&
+        patchelf --set-soname libcuda.so.1 $gpu_library && ldconfig" \
         "rm -f /dev/nvidiactl $gpu_library; ldconfig"
 }
 
@@ -238,37 +240,50 @@ took="^(srun: |sbatch: |salloc: )?berth: (pulled|saved) '.*' [(][0-9]+ MB[)] in 
 
 # What srun says, of its own, when a job or a step has to wait, or a task's end ends it
 # (--kill-on-bad-exit, which --mpi-bind brings); and that.
-waited="$took|"'^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$|^srun: (Job ([0-9]+ )?step creation (temporarily disabled|still disabled)|Step created for)|^srun: (launch/slurm: [a-z_]+: )?(Force )?Terminat(ing|ed) (Step|Job)'
+waited=$took
+waited+='|^srun: job [0-9]+ (queued and waiting for|has been allocated) resources$'
+waited+='|^srun: (Job ([0-9]+ )?step creation (temporarily disabled|still disabled)'
+waited+='|Step created for)'
+waited+='|^srun: (launch/slurm: [a-z_]+: )?(Force )?Terminat(ing|ed) (Step|Job)'
 
 # without_waiting TEXT: TEXT without that.
 without_waiting() {
     if [[ $1 == *srun:* || $1 == *berth:* ]]; then grep -avE "$waited" <<<"$1"; else echo "$1"; fi
 }
 
+# unfold TEXT: sets unfolded, where a line that begins with eight blanks continues the one before,
+# as messages are longer than the lines here.
+shopt -s extglob
+unfold() { unfolded=${1//$'\n        '*( )/ }; }
+
 # equal TITLE EXPECTED SEEN
 equal() {
-    if [[ $2 == "$3" || $2 == "$(without_waiting "$3")" ]]; then
+    unfold "$2"
+    if [[ $unfolded == "$3" || $unfolded == "$(without_waiting "$3")" ]]; then
         result ok "$1"
     else
-        result FAIL "$1" "expected: ${2@Q}"$'\n'"seen:     ${3@Q}"
+        result FAIL "$1" "expected: ${unfolded@Q}"$'\n'"seen:     ${3@Q}"
     fi
 }
 
 # matches TITLE PATTERN SEEN: an extended regular expression somewhere in SEEN.
 matches() {
-    if [[ $3 =~ $2 || $(without_waiting "$3") =~ $2 ]]; then
+    unfold "$2"
+    if [[ $3 =~ $unfolded || $(without_waiting "$3") =~ $unfolded ]]; then
         result ok "$1"
     else
-        result FAIL "$1" "expected: ${2@Q}"$'\n'"seen:     ${3@Q}"
+        result FAIL "$1" "expected: ${unfolded@Q}"$'\n'"seen:     ${3@Q}"
     fi
 }
 
 # says TITLE PATTERN [OTHER]: a line of $seen matches, and none matches OTHER.
 says() {
-    if grep -qaE -- "$2" <<<"$seen" && ! { [[ ${3-} ]] && grep -qaE -- "$3" <<<"$seen"; }; then
+    unfold "$2"
+    if grep -qaE -- "$unfolded" <<<"$seen" && ! { [[ ${3-} ]] && grep -qaE -- "$3" <<<"$seen"; }; \
+        then
         result ok "$1"
     else
-        result FAIL "$1" "no line ${2@Q}${3:+, or one ${3@Q}} in:$nl$(tail -n 40 <<<"$seen" |
+        result FAIL "$1" "no line ${unfolded@Q}${3:+, or one ${3@Q}} in:$nl$(tail -n 40 <<<"$seen" |
             cut -c1-300)"
     fi
 }
@@ -279,7 +294,9 @@ says() {
 # not name one. FILTER is a pipeline, as 'sort | uniq -c': what it makes of them is EXPECTED.
 # $output is what it printed, $seen what was compared.
 tried() {
-    local expected=$2 filter='' status=0 run=()
+    local expected filter='' status=0 run=()
+    unfold "$2"
+    expected=$unfolded
     shift 2
     [[ $1 == -- ]] || { filter=$1 && shift; }
     shift
@@ -300,13 +317,15 @@ try() {
     if ${soon:+wait_for "$soon"} tried "$@"; then
         result ok "$1"
     else
-        result FAIL "$1" "expected: ${2@Q}"$'\n'"seen:     ${seen@Q}$([[ $seen == "$output" ]] ||
+        result FAIL "$1" \
+            "expected: ${unfolded@Q}"$'\n'"seen:     ${seen@Q}$([[ $seen == "$output" ]] ||
             printf '\n%s' "${output:0:3000}")"
         return 1
     fi
 }
 
-# soon TITLE EXPECTED [FILTER] -- COMMAND...: a try that is repeated for some seconds until it succeeds.
+# soon TITLE EXPECTED [FILTER] -- COMMAND...: a try that is repeated for some seconds until it
+# succeeds.
 soon() { soon=${PATIENCE:-30} try "$@"; }
 
 # row TITLE EXPECTED FILTER COMMAND: a try of the next run_rows; COMMAND is for a shell.
@@ -342,7 +361,8 @@ wait_for() {
     done
 }
 
-# start KEY USER COMMAND...: in the background; it prints to $work/KEY, and its number is ${pid[KEY]}.
+# start KEY USER COMMAND...: in the background; it prints to $work/KEY, and its number is
+# ${pid[KEY]}.
 declare -A pid
 start() {
     : >"$work/$1" # now, lest `await` reads what the last one printed
@@ -356,7 +376,10 @@ await() { wait_for "${PATIENCE:-30}" has_printed "$@" ||
     result FAIL "$1 prints '$3'" "$(tail -n 20 "$work/$1")"; }
 
 # printed TITLE KEY COUNT LINE: so many lines match.
-printed() { equal "$1" "$3" "$(grep -acxE "$4" "$work/$2")"; }
+printed() {
+    unfold "$4"
+    equal "$1" "$3" "$(grep -acxE "$unfolded" "$work/$2")"
+}
 
 # ends TITLE KEY STATUS: it ends with a status that matches.
 ends() {
@@ -496,7 +519,8 @@ share() {
     site_share=${1/setuid/auto}
     site </dev/null
     on "$nodes" root bash -c \
-        "if [ $1 = setuid ]; then install -m 4755 $starter $starter-suid; else rm -f $starter-suid; fi"
+        "if [ $1 = setuid ]; then install -m 4755 $starter $starter-suid; else rm -f $starter-suid
+            fi"
 }
 
 # No test may cost the site a node.
@@ -511,7 +535,8 @@ is_clean() {
     for host in ${nodes//,/ }; do
         # shellcheck disable=SC2016
         left+=$(on "$host" root bash -c \
-            'pgrep -u alice,bob -a; awk "\$3 ~ /^fuse/ && \$3 != \"fusectl\" || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /") ||
+            'pgrep -u alice,bob -a
+                awk "\$3 ~ /^fuse/ && \$3 != \"fusectl\" || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /") ||
             left+="$host cannot be looked at"
     done
     [[ -z $left ]]
@@ -595,7 +620,8 @@ SCRIPT
     for user in alice bob; do
         wait "${pid[$user]}"
         equal "$1 steps of $user in containers of the job" \
-            " status 137: $killed, status 7: $ended,a status 0: $(($1 - killed - ended - other)),b status 0: $other" \
+            " status 137: $killed, status 7: $ended,a status 0: $(($1 - killed - ended - other)),b
+                status 0: $other" \
             "$(sort "$work/$user" | uniq -c | sed -E 's/^ +([0-9]+) (.*)/\2: \1/' | paste -sd,)"
     done
     equal "... leave no process, mount, file, cgroup, or descriptor of slurmd" "" "$(left n1)"
@@ -613,7 +639,8 @@ finish() {
 openblas_install() {
     local lib=/usr/lib/x86_64-linux-gnu
     on "$1" root bash -c "cp -a /images/openblas.share $lib/openblas-pthread &&
-        ln -sf openblas-pthread/{libblas.so.3,liblapack.so.3,libopenblas.so.0} $lib && ldconfig" || exit 1
+        ln -sf openblas-pthread/{libblas.so.3,liblapack.so.3,libopenblas.so.0} $lib && ldconfig" ||
+        exit 1
 }
 openblas_remove() {
     local lib=/usr/lib/x86_64-linux-gnu

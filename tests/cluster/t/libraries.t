@@ -30,11 +30,14 @@ try "the image's own without the option" "~^dgemm 300: .*, residual passed, refe
 try "the host's under a program in C" "~^dgemm 300: .*, residual passed, OpenBLAS\$" \
     -- "${one[@]}" "${with[@]}" dgemm 300
 equal "srun -v says so, and that it is loaded" \
-    "berth: n1: note: image '$image': --container-libs=openblas: 1 of 1 ranks loaded the host's libblas.so.3 (openblas)
+    "berth: n1: note: image '$image': --container-libs=openblas: 1 of 1 ranks loaded the host's
+        libblas.so.3 (openblas)
 berth: n1: note: the host's libblas.so.3 (openblas) is in the place of the image's" \
     "$(alice srun -v -w n1 -n1 "${with[@]}" dgemm 1500 2>&1 | grep -a 'note: .*openblas' | sort)"
 try "what lacks a symbol is refused" \
-    "~^berth: n1: image '$image': --container-libs=openblas: '/usr/bin/dgemmhelper' of the image needs cdotcsub_, which the host's libblas.so.3 lacks; leave --container-libs out.status 1\$" -- "${one[@]}" "${with[@]}" dgemmhelper
+    "~^berth: n1: image '$image': --container-libs=openblas: '/usr/bin/dgemmhelper' of the image
+        needs cdotcsub_, which the host's libblas.so.3 lacks; leave --container-libs out.status
+        1\$" -- "${one[@]}" "${with[@]}" dgemmhelper
 try "also in the words of a shell" \
     "~'/usr/bin/dgemmhelper' of the image needs cdotcsub_, .*.status 1\$" \
     -- "${one[@]}" "${with[@]}" sh -c 'cd / && dgemmhelper 300'
@@ -65,10 +68,14 @@ try "... and runs, if it has all" "~^dgemm 300: .*OpenBLAS\$" \
     -- "${one[@]}" "${with[@]}" ./envblas A=1 dgemm 300
 # The warning is on standard error, the program's line on standard output: either may come first.
 try "a program that is linked statically" \
-    "~^berth: n1: warning: image '$image': --container-libs=openblas: no program of this step is known to need 'libblas.so.3' of the image, which the host's replaces .--container-libs=openblas.
+    "~^berth: n1: warning: image '$image': --container-libs=openblas: no program of this step is
+        known to need 'libblas.so.3' of the image, which the host's replaces
+        .--container-libs=openblas.
 ldconfig .*" "grep -a '^berth: \|^ldconfig ' | sort" -- "${one[@]}" "${with[@]}" ldconfig --version
 try "a program that does not use it" \
-    "~^berth: n1: warning: image '$image': --container-libs=openblas: no program of this step is known to need 'libblas.so.3' of the image, which the host's replaces .--container-libs=openblas.\$" -- "${one[@]}" "${with[@]}" true
+    "~^berth: n1: warning: image '$image': --container-libs=openblas: no program of this step is
+        known to need 'libblas.so.3' of the image, which the host's replaces
+        .--container-libs=openblas.\$" -- "${one[@]}" "${with[@]}" true
 try "none cancels the default of a job" "~reference BLAS\$" \
     -- "${one[@]}" --container-image=$image --container-libs=none dgemm 300
 try "a plan says what lies over what" "~the host's file replaces the image's .--container-libs.
@@ -108,7 +115,8 @@ site n1 </dev/null
 # An image's own OpenBLAS, and programs that are linked with it by its own name.
 own=(--container-image=/images/openblas.sif --container-libs=openblas)
 loaded() {
-    equal "$1" "berth: n1: note: image '/images/openblas.sif': --container-libs=openblas: 1 of 1 ranks loaded the host's $2 (openblas)
+    equal "$1" "berth: n1: note: image '/images/openblas.sif': --container-libs=openblas: 1 of 1
+        ranks loaded the host's $2 (openblas)
 berth: n1: note: the host's $2 (openblas) is in the place of the image's" \
         "$(alice srun -v -w n1 -n1 "${own[@]}" "./$3" 1500 2>&1 | grep -a 'note: .*(openblas)' |
         sort)"
@@ -118,14 +126,16 @@ try "an image's OpenBLAS is replaced" "~^dgemm 300: .*OpenBLAS\$" \
 loaded "... and srun -v says that a rank has the host's" libblas.so.3 dgemmopen
 loaded "... also under the name of BLAS" libblas.so.3 dgemm
 on n1 root bash -c \
-    "mkdir /opt/openblas && mv $lib/openblas-pthread /opt/openblas/lib && rm $lib/lib{blas,lapack}.so.3 &&
+    "mkdir /opt/openblas && mv $lib/openblas-pthread /opt/openblas/lib &&
+    rm $lib/lib{blas,lapack}.so.3 &&
     ln -sf /opt/openblas/lib/libopenblas.so.0 $lib/libopenblas.so.0 && ldconfig"
 matches "a host with OpenBLAS by its own name alone" \
     "^openblas: libopenblasp-r[0-9.]*so, libraries, found by profile 'openblas'
   [^ ]*/libopenblas.so.0\$" "$(on n1 alice berth profiles | grep -A1 ^openblas:)"
 loaded "... has it for programs by that name" libopenblasp-r0.3.29.so dgemmopen
 try "... and for no other" \
-    "~the image has no 'libopenblas.so.0' that the host's could replace; leave --container-libs out.status 1\$" -- "${one[@]}" "${with[@]}" dgemm
+    "~the image has no 'libopenblas.so.0' that the host's could replace; leave --container-libs
+        out.status 1\$" -- "${one[@]}" "${with[@]}" dgemm
 on n1 root bash -c "mv /opt/openblas/lib $lib/openblas-pthread && rmdir /opt/openblas"
 openblas_remove n1
 openblas_install n1
@@ -134,7 +144,8 @@ openblas_install n1
 on n1 root bash -c "mkdir -p /opt/vendor/lib /etc/slurm/profiles.d &&
     cp -L $lib/openblas-pthread/libopenblas.so.0 /opt/vendor/lib/libvendor.so.2 &&
     patchelf --set-soname libvendor.so.2 /opt/vendor/lib/libvendor.so.2 &&
-    ln -s libvendor.so.2 /opt/vendor/lib/libblas.so.3 && ln -s libvendor.so.2 /opt/vendor/lib/liblapack.so.3 &&
+    ln -s libvendor.so.2 /opt/vendor/lib/libblas.so.3 &&
+    ln -s libvendor.so.2 /opt/vendor/lib/liblapack.so.3 &&
     cat >/etc/slurm/profiles.d/vendor.yaml" <<'END'
 name: vendor
 kind: libraries
@@ -148,7 +159,8 @@ try "under a Python, too" "~^solved True\$" -- "${one[@]}" --container-image=$im
 
 # A library that the image does not have, as a compiler's runtime that is not to be given away.
 on n1 root bash -c "cp /opt/vendor/lib/libvendor.so.2 /opt/vendor/lib/libruntime.so.5 &&
-    patchelf --set-soname libruntime.so.5 /opt/vendor/lib/libruntime.so.5 && cat >/etc/slurm/profiles.d/vendor.yaml" <<'END'
+    patchelf --set-soname libruntime.so.5 /opt/vendor/lib/libruntime.so.5 &&
+    cat >/etc/slurm/profiles.d/vendor.yaml" <<'END'
 name: vendor
 kind: libraries
 prefix: /opt/vendor

@@ -42,7 +42,8 @@ END
 both="ring of 16 passed
 ring of 16 passed
 2"
-tasks="berth: n[1-4]: --mpi-bind=local: only one task may start an mpirun, but 16 tasks would; use -n1 -c16, or --mpi-bind=local-each for an mpirun in every task"
+tasks="berth: n[1-4]: --mpi-bind=local: only one task may start an mpirun, but 16 tasks would; use
+        -n1 -c16, or --mpi-bind=local-each for an mpirun in every task"
 matches "in a batch job, and the tasks of the job are not the step's" "^$both
 $tasks\$" "$(alice bash -c './submit batch; cat batch.out')"
 matches "in a batch job with --export=NONE" "^$both

@@ -14,7 +14,8 @@
 . "$(dirname "$0")/registry.sh"
 
 cd "$here/../../.." || exit 1
-need_images a atm blas mpibookworm mpich mpitrixie musl oasisatm oasisocn ocn openblas openmpi pytorch
+need_images a atm blas mpibookworm mpich mpitrixie musl oasisatm oasisocn ocn openblas openmpi \
+    pytorch
 # Documents leave settings of a site on some hosts, and the next test has its own.
 at_exit 'on "login,$nodes" root rm -rf /etc/slurm/berth.yaml /etc/slurm/profiles.d'
 
@@ -42,7 +43,8 @@ PATH=/usr/local/bin:/usr/bin:/bin
 CUDA_VERSION=12.3
 END
 on login alice bash -c 'cat >enroot/etc/rc && rm -f image.sqsh &&
-    mksquashfs enroot image.sqsh -noD -quiet -noappend -no-progress; rm -rf enroot' <<'END' || exit 1
+    mksquashfs enroot image.sqsh -noD -quiet -noappend -no-progress; rm -rf enroot' <<'END' ||
+    exit 1
 mkdir -p "/workspace" 2> /dev/null
 cd "/workspace" && unset OLDPWD || exit 1
 

@@ -19,7 +19,8 @@ SCRIPT
 
 # (tests/spank/mistakes.sh has all of them; here they come from Slurm's own command lines.)
 argument="runs on the host and gets '$IMAGE' as an argument; .*"
-nothing='runs on the host and has no srun, so nothing runs in the image; write srun before each program, or give --container-script to run the script in the image'
+nothing='runs on the host and has no srun, so nothing runs in the image; write srun before each
+        program, or give --container-script to run the script in the image'
 try "an option behind the program" "~^srun: berth: warning: 'true' $argument: srun $IMAGE true$" \
     -- srun true "$IMAGE"
 try "an option for another srun" "" -- salloc -Q srun "$IMAGE" true

@@ -235,12 +235,14 @@ for mode in auto host mpich; do
         srun -n2 -N1 --mpi=pmi2 --mpi-bind=$mode "$image" sh -c true
 done
 try "--mpi-bind=hybrid warns of the MPI that would be alone" \
-    "~warning: image .*--mpi-bind=hybrid: the image's Open MPI .* uses PMIx .*use srun --mpi=pmix if this is the MPI that .*sh' uses" -- \
+    "~warning: image .*--mpi-bind=hybrid: the image's Open MPI .* uses PMIx .*use srun --mpi=pmix if
+        this is the MPI that .*sh' uses" -- \
     srun -n2 -N1 --mpi=pmi2 --mpi-bind=hybrid "$image" sh -c true
 
 # Flags of the runtime by which ranks would not find or reach each other.
 declare -A managers=([mpich]=pmi2 [openmpi]=pmix)
-apart="--pid \(or --containall\) gives each of the 2 tasks of this node process numbers of its own, .*; remove the flag"
+apart="--pid \(or --containall\) gives each of the 2 tasks of this node process numbers of its own,
+        .*; remove the flag"
 for mode in host hybrid; do
     for it in "mpich --pid $apart" "mpich --containall $apart" \
         "openmpi --cleanenv --mpi-bind=$mode: the runtime removes PMIX_NAMESPACE, .*; leave out --cleanenv and" \
@@ -267,7 +269,8 @@ if [[ $pmix ]]; then
 fi
 one=(srun --mpi=pmi2 "$image" --container-args=--containall -N1 -n1)
 try "... and nothing of the host is mounted in its container" \
-    "~--mpi-bind=host: the container has a process namespace, so nothing can be mounted in its containers; choose --mpi-bind=hybrid.*status [1-9]" -- \
+    "~--mpi-bind=host: the container has a process namespace, so nothing can be mounted in its
+        containers; choose --mpi-bind=hybrid.*status [1-9]" -- \
     "${one[@]}" --mpi-bind=host /opt/t/mpich/who
 try "one task has nobody to reach" "~^rank 0 of 1 " \
     -- "${one[@]}" --mpi-bind=hybrid /opt/t/mpich/who
@@ -292,7 +295,8 @@ if [[ $release == sid ]]; then
             "/opt/t/${it#*:}"
     done
     try "Open MPI 6, which has the standard ABI, too, is named once" \
-        "  verdict: programs that '/usr/bin/dash' starts get the host's Open MPI 6.0.0rc2 instead of the image's Open MPI 6.0.0rc2; the image has another MPI, which stays: MPICH 5.0.2" \
+        "  verdict: programs that '/usr/bin/dash' starts get the host's Open MPI 6.0.0rc2 instead of
+            the image's Open MPI 6.0.0rc2; the image has another MPI, which stays: MPICH 5.0.2" \
         "grep '^  verdict:'" -- srun -n1 --mpi=pmi2 --mpi-bind=openmpi --container-explain=all \
         --container-image=/images/mpisid.sif sh -c true
 fi

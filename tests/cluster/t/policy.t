@@ -78,11 +78,13 @@ keyring=.$runtime_name/keys keys=${RUNTIME}_KEYSDIR
 [[ $runtime_name == apptainer ]] || keyring=.singularity/sypgp keys=SINGULARITY_SYPGPDIR
 
 # A file system of the user's own says what the user has it say.
-alice bash -c 'mkdir -p fuse tree; cp -f mine.sif tree/evil.sif; mksquashfs tree tree.sqfs -noD -quiet -noappend -all-root >/dev/null 2>&1'
+alice bash -c 'mkdir -p fuse tree; cp -f mine.sif tree/evil.sif
+    mksquashfs tree tree.sqfs -noD -quiet -noappend -all-root >/dev/null 2>&1'
 on n1 alice squashfuse tree.sqfs fuse
 equal "owners: it is root's, by its own word" root "$(on n1 alice stat -c %U fuse/evil.sif)"
 forbids "owners: root's on a file system of the user's" \
-    "a file system that uid 2001 has mounted [(]FUSE[)]: image '/home/alice/fuse/evil.sif': it belongs to alice .*images of root only" \
+    "a file system that uid 2001 has mounted [(]FUSE[)]: image '/home/alice/fuse/evil.sif': it
+        belongs to alice .*images of root only" \
     --container-image=fuse/evil.sif
 on n1 alice fusermount -u fuse || on n1 alice fusermount3 -u fuse
 on n1 root bash -c 'mkdir -p /srv/fuse && squashfuse -o allow_other /home/alice/tree.sqfs /srv/fuse'
@@ -104,7 +106,8 @@ try "... inside a job the node says it" "~berth: n1: $mine.*status" \
 site </dev/null
 on n1 root bash -c 'mkdir -p /scratch/images && cp /images/a.sif /scratch/images/app:1.2'
 try "missing here, on the node, and called like an image in a registry" \
-    "~^srun: berth: warning: image '/scratch/images/app:1.2': not found; check the path, [^$nl]*${nl}a$" -- \
+    "~^srun: berth: warning: image '/scratch/images/app:1.2': not found; check the path,
+        [^$nl]*${nl}a$" -- \
     "${on_n1[@]}" --container-image=/scratch/images/app:1.2 cat /etc/berth-image
 on n1 root rm -r /scratch
 
@@ -115,16 +118,22 @@ key() {
     alice env "$keys=/home/alice/$1" "$runtime" key list | sed -n 's/^ *Fingerprint: *//p'
 }
 
-alice bash -c 'rm -rf site.keys other.keys && cp -f mine.sif signed.sif && cp -f mine.sif other.sif && chmod u+w signed.sif other.sif'
+alice bash -c 'rm -rf site.keys other.keys && cp -f mine.sif signed.sif &&
+    cp -f mine.sif other.sif && chmod u+w signed.sif other.sif'
 fingerprint=$(key site.keys)
 other=$(key other.keys)
 # The public keys of all are known on the node, as in a keyring that the user fills.
-alice bash -c "mkdir -p -m 700 $keyring && cat site.keys/pgp-public other.keys/pgp-public >$keyring/pgp-public && chmod 600 $keyring/pgp-public"
+alice bash -c "mkdir -p -m 700 $keyring &&
+    cat site.keys/pgp-public other.keys/pgp-public >$keyring/pgp-public &&
+    chmod 600 $keyring/pgp-public"
 for it in signed:site other:other; do alice env "$keys=/home/alice/${it#*:}.keys" "$runtime" sign \
     "${it%:*}.sif" >/dev/null 2>&1; done
-alice bash -c 'cp signed.sif changed.sif; printf evil | dd of=changed.sif bs=1 seek=20000000 conv=notrunc status=none
-    mkdir -p layer/etc; echo layer >layer/etc/berth-image; mksquashfs layer layer.sqfs -quiet -noappend >/dev/null 2>&1
-    cp signed.sif layered.sif; '"$runtime"' sif add --datatype 4 --parttype 4 --partfs 1 --partarch 2 --groupid 2 layered.sif layer.sqfs'
+alice bash -c 'cp signed.sif changed.sif; printf evil |
+    dd of=changed.sif bs=1 seek=20000000 conv=notrunc status=none
+    mkdir -p layer/etc; echo layer >layer/etc/berth-image
+    mksquashfs layer layer.sqfs -quiet -noappend >/dev/null 2>&1
+    cp signed.sif layered.sif
+    '"$runtime"' sif add --datatype 4 --parttype 4 --partfs 1 --partarch 2 --groupid 2 layered.sif layer.sqfs'
 alice env "$keys=/home/alice/other.keys" "$runtime" sign --group-id 2 layered.sif >/dev/null 2>&1
 site <<YAML
 images:
@@ -256,7 +265,9 @@ for it in "an export goes over what is set|own|" \
         'echo "$SITE $BOTH $RULE $TMPDIR"'
 done
 matches "environment: explain says which one won, and why" \
-    'site: the site unsets it in every container EDITOR .* user: exported, which wins over the site .rules. SITE=own site: [^=]*BOTH=site TMPDIR=/site user: --container-env RULE=mine site: [^=]*RULE=main' \
+    'site: the site unsets it in every container EDITOR .* user: exported, which wins over the site
+        .rules. SITE=own site: [^=]*BOTH=site TMPDIR=/site user: --container-env RULE=mine site:
+        [^=]*RULE=main' \
     "$(alice env SITE=own BOTH=own srun -w n1 -N1 "$image" --container-env=RULE=mine \
     --container-explain=all true 2>&1 | xargs -d '\n' | tr -s ' ')"
 try "a rule goes before the user" '~^main$' -- "${on_n1[@]}" "$image" --container-env=RULE=mine sh \
@@ -293,7 +304,8 @@ equal "... and in a batch script, for berth run, too" \
     "0: <main>${nl}0: <>${nl}0: <main>${nl}1: <>${nl}0: <main>${nl}1: <>" \
     "$(alice sh -c 'sbatch -Q -W -o het.out het.sh; cat het.out')"
 matches "raw_args: a variable of the runtime, before anything is allocated" \
-    "^srun: error: berth: APPTAINER_BIND: this variable is a flag .*unset it [(]/etc/slurm/berth.yaml:2[)]$" \
+    "^srun: error: berth: APPTAINER_BIND: this variable is a flag .*unset it
+        [(]/etc/slurm/berth.yaml:2[)]$" \
     "$(alice env APPTAINER_BIND=/tmp srun -w n1 -N1 "$image" true 2>&1)"
 try "raw_args: the login for a pull is no flag" '~^a$' -- \
     env APPTAINER_DOCKER_USERNAME=u APPTAINER_DOCKER_PASSWORD=p APPTAINER_NOHTTPS=1 srun -w n1 -N1 \
@@ -324,7 +336,8 @@ done
 site <<'YAML'
 rules: [{forbid: [container-writable, container-mounts]}]
 YAML
-forbid="it does what --container-writable does, which a rule of this site forbids; leave it out ./etc/slurm/berth.yaml:1"
+forbid="it does what --container-writable does, which a rule of this site forbids; leave it out
+        ./etc/slurm/berth.yaml:1"
 writes=(touch /opt/x)
 alice sh -c 'echo "0 --container-image=/images/a.sif --container-args=--writable-tmpfs touch /opt/x" >lines'
 matches "forbid: a flag" "^srun: error: berth: --container-args: '--writable-tmpfs': $forbid" \

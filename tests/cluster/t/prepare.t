@@ -45,7 +45,8 @@ with_tmp() {
     return "$status"
 }
 try "a /tmp that is mounted noexec is no place for a stage, and that is said" \
-    "~'/tmp/berth-2001': is on a file system that is mounted noexec, .*run 'berth profiles --prepare'.*status" -- \
+    "~'/tmp/berth-2001': is on a file system that is mounted noexec, .*run 'berth profiles
+        --prepare'.*status" -- \
     with_tmp noexec,mode=1777 "${step[@]}" -w n1 mpiring
 try "... nor is one that the user cannot write" \
     "~'/tmp/berth-2001': cannot be made, .*run 'berth profiles --prepare'.*status" -- \

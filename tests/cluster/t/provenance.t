@@ -70,7 +70,8 @@ id=$(job_of "srun -N1 -n2 --container-args=--pid $A true")
 matches "containers of their own are told, with the reason" \
     '^false "the container has a process namespace' \
     "$(fields "$records/alice-$id.jsonl" shared apart)"
-id=$(job_of "for i in 1 2 3 4 5 6; do srun -N1 -n1 --exact --container-image=/images/b.sif true & done; wait")
+id=$(job_of "for i in 1 2 3 4 5 6; do
+    srun -N1 -n1 --exact --container-image=/images/b.sif true & done; wait")
 equal "steps at the same time leave a line each" "0 1 2 3 4 5" \
     "$(fields "$records/alice-$id.jsonl" step | sort -n | paste -sd' ')"
 
@@ -80,7 +81,8 @@ on login bob bash -c "touch $records/alice; chmod 666 $records/alice"
 on login alice touch mine.txt
 for what in "bob's file" "a link" "a second name"; do
     try "$what is not taken for a record" \
-        "~berth: n1: warning: no record is kept: provenance.file '$records/alice': it is a link, or not a file of yours or root's; ask" -- \
+        "~berth: n1: warning: no record is kept: provenance.file '$records/alice': it is a link, or
+            not a file of yours or root's; ask" -- \
         srun -v -w n1 "$A" true
     on login root rm -f "$records/alice"
     case $what in
@@ -98,7 +100,8 @@ equal "a file that root has made is" 1 "$(on login root grep -c '"image"' "$reco
 site <<<"provenance: {file: /nowhere/%j}"
 equal "a record that cannot be kept fails no step" a "$(alice srun "$A" cat /etc/berth-image 2>&1)"
 matches "srun -v says why" \
-    "berth: n1: warning: no record is kept: provenance.file '/nowhere/[0-9]+': No such file or directory; ask the administrators" \
+    "berth: n1: warning: no record is kept: provenance.file '/nowhere/[0-9]+': No such file or
+        directory; ask the administrators" \
     "$(alice srun -v -w n1 "$A" true 2>&1)"
 
 finish

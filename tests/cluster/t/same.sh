@@ -17,7 +17,8 @@ normalise() {
 }
 
 # What srun says now and then, of its own.
-chance="$waited|Timed out waiting for job step to complete|^srun: error: IO: Hey, you told me node [0-9]+ was down!\$"
+chance="$waited|Timed out waiting for job step to complete"
+chance+='|^srun: error: IO: Hey, you told me node [0-9]+ was down!$'
 
 # run_script WHERE OPTION SCRIPT: alice runs SCRIPT with $C set to OPTION in an empty
 # directory that has the same name each time; $HOME/t holds the tools. What it prints,

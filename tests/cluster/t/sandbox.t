@@ -11,25 +11,31 @@
 . "$(dirname "$0")/lib.sh"
 
 need_images a b
-at_exit 'on login alice scancel -u alice; on login alice sh -c "chmod -R u+w hostile.dir mine reach; rm -rf hostile.dir mine reach secret secret.json"'
+at_exit 'on login alice scancel -u alice
+    on login alice sh -c "chmod -R u+w hostile.dir mine reach; rm -rf hostile.dir mine reach secret secret.json"'
 on login alice sh -c \
-    'chmod -R u+w hostile.dir mine reach 2>/dev/null; rm -rf hostile.dir mine reach; mkdir reach && echo topsecret >secret
+    'chmod -R u+w hostile.dir mine reach 2>/dev/null; rm -rf hostile.dir mine reach; mkdir reach &&
+    echo topsecret >secret
     cat >reach/reach.c && gcc -static -O1 -o reach/reach reach/reach.c' <"$here/reach.c" || exit 1
 spoil n1 "echo host >/opt/host-only" "rm -f /opt/host-only"
 
 # berth of a user, in a home.
 on n1 alice sh -c \
-    'mkdir -p mine/bin mine/libexec && cp /usr/bin/berth mine/bin && cp -r /usr/libexec/berth mine/libexec &&
-    { [ ! -d /usr/share/berth ] || { mkdir mine/share && cp -r /usr/share/berth mine/share; }; }' || exit 1
+    'mkdir -p mine/bin mine/libexec && cp /usr/bin/berth mine/bin &&
+    cp -r /usr/libexec/berth mine/libexec &&
+    { [ ! -d /usr/share/berth ] || { mkdir mine/share && cp -r /usr/share/berth mine/share; }; }' ||
+    exit 1
 mine=/home/alice/mine/bin/berth
 
 # What must not be reached, in a file: paths, and berth's programs by their inodes.
 on n1 alice sh -c '{ echo /home/alice/secret /opt/host-only
-    find mine -type f -printf "%i %f\n" | sed "s/ /=/;s/^/$(stat -c %d mine/bin/berth):/"; } | tr "\n" " " >reach/places'
+    find mine -type f -printf "%i %f\n" | sed "s/ /=/;s/^/$(stat -c %d mine/bin/berth):/"
+    } | tr "\n" " " >reach/places'
 
 # An image that looks before a task runs, too, and then goes on beside it.
 on login alice sh -c \
-    'cp -r /images/a.dir hostile.dir 2>/dev/null; chmod -R u+w hostile.dir; mkdir -p hostile.dir/r; cp reach/reach hostile.dir/reach
+    'cp -r /images/a.dir hostile.dir 2>/dev/null; chmod -R u+w hostile.dir; mkdir -p hostile.dir/r
+        cp reach/reach hostile.dir/reach
     cp reach/places hostile.dir/places; cat >hostile.dir/.singularity.d/env/99-reach.sh' <<'SCRIPT'
 /reach $(cat /places) 2>&1 | sed 's/^/before: /' >>/r/seen
 SCRIPT
@@ -124,7 +130,8 @@ echo "# berth save into a mount of the container"
 on login alice sh -c 'echo precious >secret'
 live 1 -w n1 -n1 "${A[@]}" $W sh -c 'echo ready; while [ ! -e /r/kept ]; do
     for it in /r/linked.sif.*; do
-        [ -d "$it" ] && for name in squashfs sif trial; do ln -s /home/alice/secret "$it/$name"; done
+        [ -d "$it" ] && for name in squashfs sif trial; do ln -s /home/alice/secret "$it/$name"
+        done
     done; done 2>/dev/null; true'
 alice berth save -w n1 "$(on login alice squeue -h -o %i)" reach/linked.sif >"$work/linked" 2>&1
 alice touch reach/kept
@@ -135,25 +142,36 @@ on login alice sh -c 'echo topsecret >secret'
 
 echo "# a squashfs file"
 # Its two files are links to files of the host, and its working directory leads up.
-on login alice sh -c 'rm -rf reach/tree; cp -r /images/a.dir reach/tree 2>/dev/null; cd reach/tree && chmod -R u+w . &&
+on login alice sh -c 'rm -rf reach/tree; cp -r /images/a.dir reach/tree 2>/dev/null
+    cd reach/tree && chmod -R u+w . &&
     rm -rf .singularity.d singularity environment .exec .run .shell .test etc/environment etc/rc &&
-    ln -s /home/alice/secret etc/environment && printf "cd \"/../../home/alice\" || exit 1\n" >etc/rc &&
-    mksquashfs . ../links.sqsh -all-root -quiet -no-progress -noappend >/dev/null && cd .. && chmod -R u+w tree && rm -rf tree'
-Q=(--container-image=/home/alice/reach/links.sqsh --container-args=--contain --container-mounts=/home/alice/reach:/r)
+    ln -s /home/alice/secret etc/environment &&
+    printf "cd \"/../../home/alice\" || exit 1\n" >etc/rc &&
+    mksquashfs . ../links.sqsh -all-root -quiet -no-progress -noappend >/dev/null && cd .. &&
+    chmod -R u+w tree && rm -rf tree'
+Q=(--container-image=/home/alice/reach/links.sqsh --container-args=--contain \
+    --container-mounts=/home/alice/reach:/r)
 try "a task" nothing -- srun -Q -w n1 "${Q[@]}" sh -c "$task"
-try "... starts in no directory of the host, and reads no file of it" "/ none" "grep -v ' note: '" -- \
-    srun -Q -w n1 "${Q[@]}" --no-container-mount-home sh -c 'echo "$(pwd) $(env | grep -q topsecret && echo topsecret || echo none)"'
+try "... starts in no directory of the host, and reads no file of it" "/ none" "grep -v ' note: '" \
+    -- \
+    srun -Q -w n1 "${Q[@]}" --no-container-mount-home \
+    sh -c 'echo "$(pwd) $(env | grep -q topsecret && echo topsecret || echo none)"'
 try "writable" nothing -- srun -Q -w n1 "${Q[@]}" $W sh -c "$task"
 
 echo "# berth-oci and a batch script"
-on login,n1 root sh -c 'cp $(ls /usr/share/berth/oci.conf /usr/local/share/berth/oci.conf 2>/dev/null | head -n1) /etc/slurm/oci.conf'
-oci=(env BERTH_CONTAINER_ARGS=--contain BERTH_CONTAINER_MOUNTS=/home/alice/reach:/r BERTH_CONTAINER_WORKDIR=/)
-try "Slurm's --container" "$both" -- hostile "${oci[@]}" srun -w n1 --container=/home/alice/hostile.dir sh -c "$task"
+on login,n1 root \
+    sh -c 'cp $(ls /usr/share/berth/oci.conf /usr/local/share/berth/oci.conf 2>/dev/null |
+    head -n1) /etc/slurm/oci.conf'
+oci=(env BERTH_CONTAINER_ARGS=--contain BERTH_CONTAINER_MOUNTS=/home/alice/reach:/r \
+    BERTH_CONTAINER_WORKDIR=/)
+try "Slurm's --container" "$both" -- hostile "${oci[@]}" srun -w n1 \
+    --container=/home/alice/hostile.dir sh -c "$task"
 on login,n1 root rm -f /etc/slurm/oci.conf
 script watch.sh <<<"#!/bin/sh
 $task"
 script_submit
-equal "a batch script" "$both" "$(hostile sh -c 'rm -f job.out; ./submit -o job.out "$@" watch.sh; cat job.out' sh \
+equal "a batch script" "$both" "$(hostile sh -c 'rm -f job.out; ./submit -o job.out "$@" watch.sh
+    cat job.out' sh \
     -w n1 -n1 --container-script "${H[@]}")"
 
 echo "# berth in a home"

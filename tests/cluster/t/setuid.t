@@ -58,7 +58,8 @@ for way in no setuid; do
     nothing_left
 
     try "$way: ranks that are each alone are warned of, with the right --mpi" \
-        "~berth: n1: warning: image '/images/mpibookworm.sif': .*the image's MPICH 4.0.2 .*--mpi=pmi2" -- \
+        "~berth: n1: warning: image '/images/mpibookworm.sif': .*the image's MPICH 4.0.2
+            .*--mpi=pmi2" -- \
         "${mpi[@]}" --mpi=none python3 -c \
         'import ctypes, time; ctypes.CDLL("libmpich.so.12"); time.sleep(2)'
     try "$way: --mpi-bind=auto says that the image's own MPI runs, and it does" \
@@ -72,14 +73,16 @@ for way in no setuid; do
     try "$way: --mpi-bind=hybrid says nothing where the library fits" "~^rank [01] of 2 " \
         -- "${mpi[@]}" --mpi=pmi2 --mpi-bind=hybrid $who
     try "$way: --mpi-bind=host is refused" \
-        "~^berth: n1: image '/images/mpibookworm.sif': --mpi-bind=host: $reason.* nothing can be mounted in its containers; choose --mpi-bind=hybrid.*status" -- \
+        "~^berth: n1: image '/images/mpibookworm.sif': --mpi-bind=host: $reason.* nothing can be
+            mounted in its containers; choose --mpi-bind=hybrid.*status" -- \
         "${mpi[@]}" --mpi=pmi2 --mpi-bind=host $who
     try "$way: a fabric that is named is refused" \
         "~$reason.* nothing can be mounted in its containers; leave --container-libs out.*status" \
         -- \
         "${mpi[@]}" --mpi=pmi2 --mpi-bind=hybrid --container-libs=ucx $who
     try "$way: with auto the image's own stays" \
-        "~note: the image's own MPI runs, on its own network libraries: $reason.*rank [01] of 2 .*4[.]0[.]2" -- \
+        "~note: the image's own MPI runs, on its own network libraries: $reason.*rank [01] of 2
+            .*4[.]0[.]2" -- \
         "${mpi[@]}" --mpi=pmi2 --mpi-bind=hybrid --container-libs=auto $who
     try "$way: an mpirun on all nodes has no srun" \
         "~the image gets no srun, .*each task has a container of its own.*status" -- \

@@ -131,7 +131,8 @@ echo
 SCRIPT
 off='n ^cma 0 none ^cma '
 none='no no no no no '
-note="berth: n1: note: image '/images/a.sif': MPI copies each message within this node twice, which is slower \(CMA is off\)"
+note="berth: n1: note: image '/images/a.sif': MPI copies each message within this node twice, which
+        is slower \(CMA is off\)"
 what="sh $home/v/told.sh"
 
 lines "0 $A $what" "1 $B $what"
@@ -164,9 +165,12 @@ apart() {
     matches "$1: and why" "$note: $2" "$output"
     equal "$1: in one line for an image" 2 "$(grep -c 'CMA is off' <<<"$output")"
 }
-apart "a flag" "a container is closed, or has namespaces of its own \(--container-args, --container-name, --container-unshare\)|the container has a process namespace" --container-args=--pid
+apart "a flag" "a container is closed, or has namespaces of its own \(--container-args,
+        --container-name, --container-unshare\)|the container has a process namespace" \
+        --container-args=--pid
 apart "a closed container" \
-    "a container is closed, or has namespaces of its own \(--container-args, --container-name, --container-unshare\)" \
+    "a container is closed, or has namespaces of its own \(--container-args, --container-name,
+        --container-unshare\)" \
     --container-args=--contain "--container-mounts=$home/v"
 lines "0 $A --container-args=--pid $what" "1 $B $what"
 try "with --mpi-bind=off nothing is said" "0: $none
@@ -213,7 +217,8 @@ lines "0 $A bash -c 'sleep 4; cat /etc/berth-image'" "1 $B bash -c 'sleep 4; cat
 (
     wait_for 30 has_processes n1 sleep 2
     on n1 root bash -c \
-        'kill -KILL $(ps -eo pid,ppid,user,args | awk "\$3 == \"alice\" && \$2 == 1 && /berth-start/ { print \$1 }")'
+        'kill -KILL $(ps -eo pid,ppid,user,args |
+        awk "\$3 == \"alice\" && \$2 == 1 && /berth-start/ { print \$1 }")'
 ) &
 try "supervisors that are killed" \
     "~berth: n1: the container died while the program ran.*status [1-9]" -- beside

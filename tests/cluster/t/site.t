@@ -37,7 +37,8 @@ runtime:
   share: no
 YAML
 try "the next step goes by the corrected file" \
-    "~berth: n1: note: image '/images/a.sif': a container for each of 2 tasks: the site says share: no" -- "${step[@]}" -v -n2 true
+    "~berth: n1: note: image '/images/a.sif': a container for each of 2 tasks: the site says share:
+        no" -- "${step[@]}" -v -n2 true
 
 on n1 root chmod 666 "$yaml"
 try "a file that others can write is refused" \
@@ -62,7 +63,8 @@ mpi: {order: [mpihc]}
 YAML
 step=(srun -w n1 --mpi=pmi2 --container-image=/images/mpich.sif)
 try "a preferred MPI that is none: the step ends with its place" \
-    "berth: n1: $yaml:1: mpi.order: 'mpihc' is not an MPI stack or profile; did you mean 'mpich'?${nl}status 1" -- \
+    "berth: n1: $yaml:1: mpi.order: 'mpihc' is not an MPI stack or profile; did you mean
+        'mpich'?${nl}status 1" -- \
     "${step[@]}" --mpi-bind mpiring
 try "a preferred MPI that is none: steps without the host's MPI run" mpich \
     -- "${step[@]}" cat /etc/berth-image
@@ -71,7 +73,8 @@ site </dev/null
 # Hosts that decide otherwise about MPI: two libraries in one MPI_COMM_WORLD would hang.
 site </dev/null
 site n1 <<<'rules: [{force: {mpi-bind: host}}]'
-unlike="berth: n1: berth.yaml of this node, or profiles.d, decides otherwise about MPI than that of login, "
+unlike="berth: n1: berth.yaml of this node, or profiles.d, decides otherwise about MPI than that of
+        login, "
 ring=(timeout 100 srun -Q --mpi=pmi2 -w "n1,n2")
 mine=--container-image=/images/mpich.sif
 try "another berth.yaml: the node says it, and the step ends" "~^$unlike.*status 1[0-9]*$" \
@@ -84,7 +87,8 @@ try "... but not a step on one node" "~ring of 2 passed" \
 equal "... and from a host that decides alike the other node says it" "berth: n2: berth.yaml" \
     "$(alice bash -c \
     'printf "#!/bin/sh\nsrun -N2 -n2 --mpi=pmi2 --container-image=/images/mpich.sif mpiring\n" >alike.sh
-        sbatch -Q -W -w n1,n2 -N2 -o alike.out alike.sh; grep -o "berth: n2: berth.yaml" alike.out')"
+        sbatch -Q -W -w n1,n2 -N2 -o alike.out alike.sh
+        grep -o "berth: n2: berth.yaml" alike.out')"
 site </dev/null
 
 # An MPI in a place to which neither a module nor the loader leads, with a directory of
@@ -129,7 +133,9 @@ try "a profile: and where the runtime's configuration says minimal" opened -- \
     "${step[@]}" --mpi-bind=mpich-opt sh -c 'exec 3<>/dev/fuse && echo opened'
 on n1 root sed -i 's/^mount dev = .*/mount dev = yes/' "$conf"
 try "a profile: what it does not go with" \
-    "berth: n1: image '/images/mpich.sif': --mpi-bind=mpich-opt: the host's $mpich does not go with 'SITE_MODE=old*' (profile 'mpich-opt'); unset or unload it, or choose --mpi-bind=hybrid${nl}status 1" -- \
+    "berth: n1: image '/images/mpich.sif': --mpi-bind=mpich-opt: the host's $mpich does not go with
+        'SITE_MODE=old*' (profile 'mpich-opt'); unset or unload it, or choose
+        --mpi-bind=hybrid${nl}status 1" -- \
     "${step[@]}" --mpi-bind=mpich-opt --container-env=SITE_MODE=older true
 site <<'YAML'
 mounts: {forbidden: [/etc/fabric.conf]}

@@ -9,7 +9,8 @@ version=$(alice srun --version)             # slurm-wlm 24.11.5
 version=$(sed -E 's/.* ([0-9]+)\.([0-9]+).*/\1\2/' <<<"$version")
 
 # The rows of this release: NAME LETTER NEED PROGRAMS, a row for each line.
-table=$(sed -nE 's/^    \{"([^"]+)", (0|'"'(.)'"'), ([A-Z]+), ([A-Z| ]+), ([0-9]+), ([0-9A-Z]+)\},$/\1 \3 \4 \5,\6,\7/p' \
+table=$(sed -nE \
+    's/^    \{"([^"]+)", (0|'"'(.)'"'), ([A-Z]+), ([A-Z| ]+), ([0-9]+), ([0-9A-Z]+)\},$/\1 \3 \4 \5,\6,\7/p' \
     "$here/../../../src/request/slurmoption.c" |
     sed -E 's/^([^ ]+)  /\1 - /; s/ ALL,/ SRUN|SBATCH|SALLOC,/; s/ [|] /|/g; s/STILL/9999/' |
     awk -v version="$version" '{

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Which sockets a hostile image in --contain reaches in each mode, and what each of them believes; whose
+# Which sockets a hostile image in --contain reaches in each mode, and what each of them believes;
+# whose
 # names it can take, and what it is sent there: nothing.
 
 # shellcheck disable=SC2016,SC2154 # words for other shells; variables of lib.sh
@@ -10,7 +11,8 @@
 need_images a b
 LIMIT=60
 on login alice bash -c \
-    'rm -rf poc go; mkdir poc; cat >poc/sockets.c && gcc -O1 -D_GNU_SOURCE -static -o poc/sockets poc/sockets.c' \
+    'rm -rf poc go; mkdir poc; cat >poc/sockets.c &&
+    gcc -O1 -D_GNU_SOURCE -static -o poc/sockets poc/sockets.c' \
     <"$here/sockets.c" || exit 1
 A=--container-image=/images/a.sif
 B=--container-image=/images/b.sif

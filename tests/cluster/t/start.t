@@ -41,7 +41,8 @@ ran=(env -u LD_PRELOAD sh -c 'echo ran')
 
 printf 'runtime:\n  start_timeout: %s\n' 1 | site n1
 try "the first task is late, and no task starts" \
-    "berth: n1: the container did not start within 1 seconds; ask the administrators (start_timeout in berth.yaml)
+    "berth: n1: the container did not start within 1 seconds; ask the administrators (start_timeout
+        in berth.yaml)
 status 1" -- env SLOW=4 "${slow[@]}" -n4 "${ran[@]}"
 
 printf 'runtime:\n  start_timeout: %s\n' 4 | site n1

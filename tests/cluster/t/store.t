@@ -61,22 +61,26 @@ b=$(push app/one:1 b)
 fill --again $one >/dev/null
 starts "$job"
 equal "a job keeps the digest of its submission, and says so" \
-    "srun: berth: note: image '$one': another image has that name by now; this step keeps sha256:$a"$'\na' \
+    "srun: berth: note: image '$one': another image has that name by now; this step keeps
+        sha256:$a${nl}a" \
     "$(alice cat "$job.out")"
 try "a new job has the new one" b -- alice srun -n1 --container-image=$one cat /etc/berth-image
 
 # An image for each machine.
 on login root bash -c "cp $image${b#sha256:}-$machine.sif $image$a-aarch64.sif
     printf 04 | dd of=$image$a-aarch64.sif bs=1 seek=45 conv=notrunc status=none
-    ln -s ../docker+login=5000+app+one@sha256-$a-aarch64.sif $index-aarch64; mv $index-$machine $index-away"
+    ln -s ../docker+login=5000+app+one@sha256-$a-aarch64.sif $index-aarch64
+    mv $index-$machine $index-away"
 try "an image for another machine alone: in one line" \
     "~-aarch64.sif': it is for aarch64 and this machine is $machine; use.*status" -- \
     alice srun -n1 --container-image=$one true
 try "the cache's image for this machine comes before it" b -- \
-    alice sh -c "${RUNTIME}_NOHTTPS=1 berth pull --again $one >/dev/null 2>&1; srun -n1 --container-image=$one cat /etc/berth-image"
+    alice sh -c "${RUNTIME}_NOHTTPS=1 berth pull --again $one >/dev/null 2>&1
+        srun -n1 --container-image=$one cat /etc/berth-image"
 try "berth images --unused lists what was not used" \
     "~docker://login:5000/app/one:1 +${b:7:12} .* 1970-01-02 +cache" -- \
-    alice sh -c "touch -ad 1970-01-02 .cache/berth/*.sif; berth images --unused 9; berth images --unused 9 --remove >/dev/null"
+    alice sh -c "touch -ad 1970-01-02 .cache/berth/*.sif; berth images --unused 9
+        berth images --unused 9 --remove >/dev/null"
 equal "and --remove removes that from the cache alone" "0 3" \
     "$(alice sh -c "find .cache/berth -name '*.sif' | wc -l") $(on login root bash -c \
     "ls $STORE/*.sif | wc -l")"

@@ -27,7 +27,8 @@ for mode in auto hybrid; do
         srun -n1 -w n1 "${image[@]}" --container-explain --mpi-bind=$mode /x/app
 done
 # berth inspect, at a terminal.
-alice bash -c 'chmod -R u+w a.dir 2>/dev/null; rm -rf a.dir; cp -r /images/a.dir . 2>/dev/null; mkdir -p a.dir/x; cp x/ld x/app a.dir/x/'
+alice bash -c 'chmod -R u+w a.dir 2>/dev/null; rm -rf a.dir; cp -r /images/a.dir . 2>/dev/null
+    mkdir -p a.dir/x; cp x/ld x/app a.dir/x/'
 on n1 alice rm -f /tmp/seen
 on n1 alice script -qec 'berth inspect a.dir /x/app' /dev/null >/dev/null </dev/null
 equal "a loader, berth inspect" "$outside" "$(on n1 alice sort -u /tmp/seen 2>&1)"

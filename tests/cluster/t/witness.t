@@ -133,11 +133,13 @@ loads() {
 
 mpich=/images/mpich.sif
 both=/images/mpibookworm.sif
-wrong='rank [0-9] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\) and not with the host.s (MPICH|Open MPI) [0-9]'
+wrong='rank [0-9] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\) and not with the host.s (MPICH|Open
+        MPI) [0-9]'
 
 # Debian 12's MPICH hangs between nodes (mpi.t): each rank is a world.
 matches "ranks on two nodes have loaded it" \
-    "^n1: 2 of 2 ranks loaded the host's MPICH [0-9.]+"$'\n'"n2: 2 of 2 ranks loaded the host's MPICH [0-9.]+"$'\nstatus 0$' \
+    "^n1: 2 of 2 ranks loaded the host's MPICH [0-9.]+${nl}n2: 2 of 2 ranks loaded the host's
+        MPICH [0-9.]+${nl}status 0\$" \
     "$(loads -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$both env -u PMI_FD \
     /opt/t/mpich/who)"
 matches "again, in a later step" "^n1: 2 of 2 ranks loaded .*"$'\nstatus 0$' \
@@ -170,7 +172,8 @@ equal "a step that fails early needs no warning" "status 3" \
 equal "nor does one of which one task fails" "status 3" \
     "$(loads -w n1 -n2 --container-image=$mpich sh -c "exit \$((SLURM_PROCID * 3))")"
 matches "with -v each node says it" \
-    '^n1: warning: no rank of this node was seen .*'$'\n''n2: no rank of this node was seen to load an MPI library'$'\nstatus 0$' \
+    '^n1: warning: no rank of this node was seen .*'$'\n''n2: no rank of this node was seen to load
+        an MPI library'$'\nstatus 0$' \
     "$(loads -v -w n1,n2 -N2 --ntasks-per-node=2 --container-image=$mpich sleep 0.3)"
 
 matches "an MPI of another name, on two nodes" \
@@ -183,10 +186,12 @@ matches "one that ends soon" "^n1: $wrong.*"$'\nstatus 137$' \
     for mode in host mpich auto; do
         if [[ $mode == auto ]]; then how='warning: ' status=0; else how='' status=137; fi
         matches "before the host's, behind --mpi-bind=$mode" \
-            "^n1: ${how}rank [01] runs with '[^ ]*/libodd8.so' \(MPICH 4.0.2\), which it has loaded beside the host's MPICH [0-9.]+[^;]*; .*"$'\n'"status $status$" \
+            "^n1: ${how}rank [01] runs with '[^ ]*/libodd8.so' \(MPICH 4.0.2\), which it has loaded
+                beside the host's MPICH [0-9.]+[^;]*; .*${nl}status $status\$" \
             "$(MODE=$mode loads -v -w n1 -n2 --container-image=$both ./beside)"
     done
-second='a program of rank [01] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\), though another one has loaded the host.s MPICH [0-9]'
+second='a program of rank [01] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\), though another one has
+        loaded the host.s MPICH [0-9]'
 matches "in another program of the rank, later" "^n1: $second.*"$'\nstatus 137$' \
     "$(loads -w n1 -n2 --container-image=$both sh -c \
     "/opt/t/mpich/who && env -u PMI_FD ./odd.py odd/libodd9.so 2")"
@@ -195,7 +200,10 @@ shapes=(exec subprocess later fork)
 [[ $release != sid ]] || shapes=(exec subprocess later)
 for shape in "${shapes[@]}"; do
     case $shape in
-    fork) line="rank [01] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\), which it has loaded beside the host.s MPICH [0-9]" ;;
+    fork)
+        line="rank [01] runs with .[^ ]*/libodd9.so. \(MPICH 4.0.2\), which it has loaded beside the
+            host.s MPICH [0-9]"
+        ;;
     *) line=$second ;;
     esac
     for mode in host mpich; do
@@ -228,10 +236,12 @@ matches "unpacked to /tmp" \
     "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libstrange.so' \(MPICH 4.0.2\).*"$'\nstatus 137$' \
     "$(loads -w n1 -n1 --container-image=$both ./bundle libstrange.so 20)"
 matches "and deleted" \
-    "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libmpich.so.12( \(deleted\))?' \(MPICH.*\).*"$'\nstatus 137$' \
+    "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libmpich.so.12( \(deleted\))?'
+        \(MPICH.*\).*${nl}status 137\$" \
     "$(loads -w n1 -n1 --container-image=$both ./bundle libmpich.so.12 20 unlink)"
 matches "and deleted, by a name that says nothing" \
-    "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libstrange.so( \(deleted\))?' \(MPICH.*\).*"$'\nstatus 137$' \
+    "^n1: rank 0 runs with '/tmp/bundle-[0-9]+/libstrange.so( \(deleted\))?'
+        \(MPICH.*\).*${nl}status 137\$" \
     "$(loads -w n1 -n1 --container-image=$both ./bundle libstrange.so 20 unlink)"
 matches "without a file" \
     "^n1: rank [01] runs with '/memfd:odd \(deleted\)' \(MPICH\).*"$'\nstatus 137$' \
@@ -242,7 +252,8 @@ matches "without a file, for a moment" \
 matches "beside a right rank, behind auto" \
     "^n1: rank 1 runs with .*, as other ranks on this node do; .*"$'\nstatus 137$' \
     "$(MODE=auto loads -w n1 -n2 --container-image=$both ./mixed)"
-alone='rank [01] runs alone: the host.s Open MPI [0-9][^ ]* uses PMIx and the step has --mpi=pmi2, so each of the 2 tasks would be rank 0 of 1; use srun --mpi=pmix'
+alone='rank [01] runs alone: the host.s Open MPI [0-9][^ ]* uses PMIx and the step has --mpi=pmi2,
+        so each of the 2 tasks would be rank 0 of 1; use srun --mpi=pmix'
 # The words of the command do not name it, or the step would not start.
 behind="sleep 1; where=/opt/t; \$where/openmpi/who; sleep 2"
 matches "one of the host's that does not speak the step's process manager" \
@@ -265,7 +276,9 @@ script each <<'PROGRAM'
 #!/bin/sh
 mpirun -n 1 sleep 2
 PROGRAM
-worlds="'mpirun', whose ranks do not meet those of other tasks; leave the mpirun out, as srun starts the ranks, or use --mpi-bind=local for an mpirun in one task, --mpi-bind=local-each for one in every task"
+worlds="'mpirun', whose ranks do not meet those of other tasks; leave the mpirun out, as srun starts
+        the ranks, or use --mpi-bind=local for an mpirun in one task, --mpi-bind=local-each for one
+        in every task"
 starters() { alice srun --mpi=pmi2 "$@" ./each 2>&1 |
     sed -n 's/^berth: \(n.\): warning: image .*: \(.* starts\{0,1\} .mpirun.*\)/\1: \2/p'; }
 equal "a script that starts an mpirun in each task" "n1: several tasks start $worlds" \

