@@ -8,6 +8,8 @@
 # after "print", and drops its standard error.
 if [ -n "${SLURM_BERTH_STEP:-}" ]; then
     [ "${SLURM_LOCALID:-0}" != 0 ] ||
-        echo "print berth: ${SLURMD_NODENAME:-this node}: the berth plugin is not loaded on this node; ask the administrators to install it (plugstack.conf)"
+        echo "print berth: ${SLURMD_NODENAME:-this node}:" \
+            "the berth plugin is not loaded on this node;" \
+            "ask the administrators to install it (plugstack.conf)"
     exit 1
 fi

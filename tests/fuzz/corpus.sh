@@ -54,7 +54,11 @@ printf '1;0:image=/a%%20b&mounts=/a:/b:ro&workdir=/w&env=A%%3D%%0A%%2C;12:writab
 printf '1;*:image=/a.sif&mpi-bind=hybrid&no-mount-home=&entrypoint=&env=B;.' >wire/all
 printf '1;0:env=UCX_A%%3D1&env=HOME%%3D/h%%C3%%BC;1:;.' >wire/environment
 printf '1;*:env=FI_A%%3D%%5C%%2C%%0A;.' >wire/environment-all
-printf '1;request:image=/a;asked:image=/a&env=A%%3D1;terms:unset=B&image=1.2;step:nodes=2&prints-component=&restored=A&restored=B;task:argv0=./x&report-fd=5&memory-fd=6;mpi:holder=7&apart=1&directory=/a%%20b;.' >wire/order
+{
+    printf '1;request:image=/a;asked:image=/a&env=A%%3D1;terms:unset=B&image=1.2;'
+    printf 'step:nodes=2&prints-component=&restored=A&restored=B;'
+    printf 'task:argv0=./x&report-fd=5&memory-fd=6;mpi:holder=7&apart=1&directory=/a%%20b;.'
+} >wire/order
 printf 'ALL,A=x,"B=x,y",UCX_A=1,NONE,C=%%41' >wire/export
 
 printf '/a,/b:/c,/d:/e:ro,/f//g/../h:/i/./j/:rw' >mount/absolute
@@ -63,7 +67,8 @@ printf ':,/a:,a:b:c:d,/a:b,/a:/b:rx,,' >mount/none
 
 # Files of a site: one that says all, the profiles, and each fault once.
 cat >yaml/site <<'YAML'
-runtime: {path: /opt/apptainer, args: [--quiet, "a b"], share: no, start_timeout: 5, raw_args: [--nv]}
+runtime: {path: /opt/apptainer, args: [--quiet, "a b"], share: no, start_timeout: 5,
+          raw_args: [--nv]}
 images: {roots: [/apps], uris: ["docker://a/"], owners: [root], cache: ~/cache,
          signatures: [0123456789abcdef0123456789ABCDEF01234567]}
 mounts: {forced: [/scratch, "/a:/b:ro"], default: [/opt:/opt], forbidden: [/etc]}
@@ -109,7 +114,8 @@ a: [[[[[[[[1]]]]]]]]\n
 mpi: {}\na: \0377\n# \0001
 \0357\0273\0277# a mark\n~\n
 name: My MPI\nfamily: mpi\nlibrarys: []\nlibraries: [a, /lib/b]\nmatch: {vendors: a, needs: b}
-name: host\nfamily: mpich\nroot: [a]\nbinds: [run]\ndevices: [/run]\ndata: [{from: [/a], to: ../b}, {to: c}]
+name: host\nfamily: mpich\nroot: [a]\nbinds: [run]\ndevices: [/run]
+name: host\nfamily: mpich\ndata: [{from: [/a], to: ../b}, {to: c}]
 LINES
 
 # What users type.
@@ -120,7 +126,10 @@ printf '%s\0' srun --pack-group=1 --container-image=none --container-gpu=rocm \
     --container-lifetime=job \
     --container-explain=json --no-container-mount-home --container-workdir=/w \
     --container-writable --container-entrypoint --mpi-bind=hybrid -- true >words/options
-printf '0-3,7 --container-image=/a --mpi-bind --container-env N=%%t '"'./a b'"' %%o\n* --container-image=none ./b\n' >words/lines
+{
+    printf '0-3,7 --container-image=/a --mpi-bind --container-env N=%%t '"'./a b'"' %%o\n'
+    printf '* --container-image=none ./b\n'
+} >words/lines
 printf '0-3 ./a x \\\n  y\n\n# 4\n4,5\t./b %%t\n' >words/multiprog
 
 # What others say.

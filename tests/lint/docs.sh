@@ -28,12 +28,14 @@ documents | while read -r file; do
 done >"$work/lines"
 tab=$(printf '\t')
 
-awk -F"$tab" '$2 == "open" { print $1 ": a block that does not end" }
-    $2 == "fence" && $3 !~ /^(text|yaml|console( (fails|any-order|on=[a-z0-9,]+))*|sh not-run|[a-z]+ file=[^ ]+)$/ {
+kinds='text|yaml|console( (fails|any-order|on=[a-z0-9,]+))*|sh not-run|[a-z]+ file=[^ ]+'
+awk -F"$tab" -v kinds="^($kinds)\$" '$2 == "open" { print $1 ": a block that does not end" }
+    $2 == "fence" && $3 !~ kinds {
         print $1 ": a block of a kind that nobody reads: " $3 }' "$work/lines" |
     rule 'every block is of a kind that is known'
 
-awk -F"$tab" '$2 == "text" && $3 ~ /^    +([$#] |(srun|sbatch|salloc|berth|apptainer|singularity) |#!)/ {
+programs='srun|sbatch|salloc|berth|apptainer|singularity'
+awk -F"$tab" -v command="^    +([$#] |($programs) |#!)" '$2 == "text" && $3 ~ command {
         print $1 ": a command outside of a block is not run" }' "$work/lines" |
     rule 'commands stand in blocks'
 

@@ -11,7 +11,9 @@ helpers()
 }
 
 helpers tests/cluster/t/*.t tests/cluster/t/*.sh tests/cluster/machines.t | awk -F: '
-    $3 in first { print $1 ":" $2 ": " $3 " is also in " first[$3] ": have one, in lib.sh, or another name" }
+    $3 in first {
+        print $1 ":" $2 ": " $3 " is also in " first[$3] ": have one, in lib.sh, or another name"
+    }
     { first[$3] = $1 ":" $2 }' | rule 'a helper of cluster tests has its name alone'
 
 # Names of lib.sh that only their definition has.
