@@ -125,9 +125,6 @@ try "a job that waits" \
     "~^berth: enter: job $later: expected a job that is RUNNING, got 'PENDING'${nl}status 1$" \
     -- berth enter "$later"
 end_jobs
-try "a job that has ended" \
-    "~^berth: enter: job $job: expected a job that is RUNNING, got 'CANCELLED'${nl}status 1$" \
-    -- berth enter "$job"
 
 # --- several steps of a job, and one that has no image
 allocate -w n1 -N1

@@ -40,12 +40,6 @@ try "the next step goes by the corrected file" \
     "~berth: n1: note: image '/images/a.sif': a container for each of 2 tasks: the site says share:
         no" -- "${step[@]}" -v -n2 true
 
-on n1 root chmod 666 "$yaml"
-try "a file that others can write is refused" \
-    "berth: n1: $yaml: 'berth.yaml' can be written by others (mode 0666); chmod go-w${nl}status 1" \
-    -- "${step[@]}" true
-on n1 root chmod 644 "$yaml"
-
 site </dev/null
 try "without the file, as always again" a -- "${step[@]}" cat /etc/berth-image
 site login <<'YAML'
