@@ -135,7 +135,8 @@ matches "a program that another task starts is seen, too" "warning: image '/imag
 # Another user, who has taken the name, and may listen there or not.
 script taken <<'END'
 #!/bin/sh
-berth run --container-image=/images/a.sif grep -ao '@berth/2001/.*' /proc/net/unix >v/name.$SLURM_PROCID
+berth run --container-image=/images/a.sif grep -ao '@berth/2001/.*' /proc/net/unix \
+    >v/name.$SLURM_PROCID
 while grep -qaF "$(cat v/name.0)" /proc/net/unix; do sleep 0.1; done
 echo ready
 until [ -e v/taken ]; do sleep 0.1; done

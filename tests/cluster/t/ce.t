@@ -68,7 +68,8 @@ soon "SIGKILL to the runtime: nothing is left" "" -- "${rest[@]}"
 # it does, so that nobody serves the mount.
 script stuck <<'SH'
 #!/bin/sh
-mkdir -p /tmp/check-overlay$$/w/work /tmp/check-overlay$$/l /tmp/rootfs-1$$/root /tmp/rootfs-2$$/root
+mkdir -p /tmp/check-overlay$$/w/work /tmp/check-overlay$$/l \
+    /tmp/rootfs-1$$/root /tmp/rootfs-2$$/root
 squashfuse_ll -f /home/alice/stuck.sqfs /tmp/rootfs-2$$/root &
 until [ -e /tmp/rootfs-2$$/root/stuck ]; do sleep 0.05; done
 kill -KILL $!

@@ -101,7 +101,8 @@ one() {
     esac >~/conf/"$mode/$1.multi"
     case $mode,$how in
     plain,multi) "${words[@]}" --multi-prog ~/conf/"$mode/$1.multi" ;;
-    *,multi) "${words[@]}" --container-image="$image" --container-args="$flags" --multi-prog ~/conf/"$mode/$1.multi" ;;
+    *,multi) "${words[@]}" --container-image="$image" --container-args="$flags" \
+        --multi-prog ~/conf/"$mode/$1.multi" ;;
     bare,*) "${words[@]}" ~/conf/probe ~/conf/"$mode/$1" ;;
     # shellcheck disable=SC2086
     plain,*) "${words[@]}" "$runtime" --silent "$how" $flags "$image" /probe/probe "$out" ;;
@@ -171,7 +172,8 @@ for pid in $(pgrep -u alice .); do
         [[ $(session "$pid") != "$(session "$task")" ]] || echo "$name: is in a task's session"
         [[ $(ps -o ppid= -p "$pid" | tr -d ' ') != "$task" ]] || echo "$name: is a task's child"
     done | sort -u
-    cmp -s <(grep Cpus_allowed: "/proc/$pid/status") <(grep Cpus_allowed: "/proc/${step// /}/status") ||
+    cmp -s <(grep Cpus_allowed: "/proc/$pid/status") \
+        <(grep Cpus_allowed: "/proc/${step// /}/status") ||
         echo "$name: has other CPUs than the step: $(grep Cpus_allowed: "/proc/$pid/status")"
 done
 ((others)) && echo "others"

@@ -102,7 +102,9 @@ matches "... and that is said" \
 # The host's library for one, and for the other one, whose program wants Open MPI, none that
 # uses PMI: that comes to two libraries, so nothing runs.
 seen=$(batch "$het" "$module
-timeout -k 5 100 srun -n2 --mpi=pmi2 --mpi-bind --container-image=/images/mpibookworm.sif /opt/t/mpich/couple atm : -n2 --mpi-bind --container-image=/images/mpibookworm.sif /opt/t/openmpi/couple ocn" 2>&1)
+timeout -k 5 100 srun -n2 --mpi=pmi2 --mpi-bind --container-image=/images/mpibookworm.sif \
+    /opt/t/mpich/couple atm : -n2 \
+    --mpi-bind --container-image=/images/mpibookworm.sif /opt/t/openmpi/couple ocn" 2>&1)
 matches "auto: not the host's library for one component and the image's for another" \
     "mpi-bind=auto: .*Open MPI.*uses PMIx.*all ranks of one srun need the same MPI" "$seen"
 matches "... and the step ends" $'\nstatus ([1-9]|1[0-13-9]|1[0-13-9].)$' "$seen"
@@ -125,7 +127,9 @@ auto="--mpi-bind --container-image=/images/mpibookworm.sif true"
 # In an allocation of one job Slurm starts two agents of its process manager and waits for
 # both for ever. No task may be started for that; the command of each would leave a file.
 seen=$(batch "$plain" "rm -f started
-time -p srun -N2 -n2 --mpi=pmi2 --mpi-bind=hybrid --container-image=/images/a.sif touch \$HOME/started : -N1 -n2 --mpi-bind=hybrid --container-image=/images/a.sif touch \$HOME/started" 2>&1)
+time -p srun -N2 -n2 --mpi=pmi2 --mpi-bind=hybrid --container-image=/images/a.sif \
+    touch \$HOME/started : -N1 -n2 --mpi-bind=hybrid \
+    --container-image=/images/a.sif touch \$HOME/started" 2>&1)
 matches "pmi2: het steps are refused at once, with advice" \
     'pmi2.*MPI_Init forever.*heterogeneous job.*--mpi=pmix if.*real [01][.]' "$seen"
 equal "... before any task starts" "" "$(on login alice sh -c 'ls started 2>/dev/null')"

@@ -177,8 +177,10 @@ echo outer >inner/marker
 srun -Q --overlap --container-image="$HOME/hostroot" --container-env=UCX_A=1,EDITOR=e \
     --container-mounts=/usr,/etc,/run,/images,/opt,"$PWD/inner":/mnt bash -c '
     cat /mnt/marker
-    srun --overlap --container-image=/images/a.sif bash -c "cat /etc/berth-image; ls /mnt; echo \$UCX_A \$EDITOR \$APPTAINER_BIND \$APPTAINER_NAME"
-    srun -Q --overlap --export=NONE --container-image=/images/a.sif bash -c "echo \$UCX_A \${EDITOR-none}"
+    srun --overlap --container-image=/images/a.sif bash -c "cat /etc/berth-image
+        ls /mnt; echo \$UCX_A \$EDITOR \$APPTAINER_BIND \$APPTAINER_NAME"
+    srun -Q --overlap --export=NONE --container-image=/images/a.sif \
+        bash -c "echo \$UCX_A \${EDITOR-none}"
     srun -Q --overlap bash -c "echo host \$APPTAINER_NAME"'
 NESTED
 need_shared=$(alice salloc -Q -N1 ./nested 2>&1 </dev/null | paste -sd' ')

@@ -51,8 +51,10 @@ script_submit
 script batch <<'END'
 #!/bin/bash
 #SBATCH -N4 --ntasks-per-node=2 -o batch.out
-srun -Q -N1 -n1 -c "$SLURM_CPUS_ON_NODE" --mpi-bind=launch --container-image=/images/openmpi.sif mpirun mpiring
-srun -Q -N1 -n1 -c "$SLURM_CPUS_ON_NODE" --mpi-bind=launch --container-image=/images/runtrixie.sif mpirun.mpich mpiring.mpich
+srun -Q -N1 -n1 -c "$SLURM_CPUS_ON_NODE" --mpi-bind=launch \
+    --container-image=/images/openmpi.sif mpirun mpiring
+srun -Q -N1 -n1 -c "$SLURM_CPUS_ON_NODE" --mpi-bind=launch \
+    --container-image=/images/runtrixie.sif mpirun.mpich mpiring.mpich
 END
 ranks="n1 n1 n1 n1 n2 n2 n2 n2 n3 n3 n3 n3 n4 n4 n4 n4 ring ring"
 seen='./submit $0 batch
@@ -64,7 +66,8 @@ equal "in a batch job with --export=NONE" "$ranks" "$(alice bash -c "$seen" --ex
 # What is in the task: the job as it is for the script that calls srun.
 script seen <<'END'
 #!/bin/sh
-echo "$SLURM_NTASKS $SLURM_NNODES $SLURM_TASKS_PER_NODE ${SLURM_STEP_ID-none} ${SLURM_CPUS_PER_TASK-none}"
+echo "$SLURM_NTASKS $SLURM_NNODES $SLURM_TASKS_PER_NODE ${SLURM_STEP_ID-none}" \
+    "${SLURM_CPUS_PER_TASK-none}"
 env | grep -cE '^(PMI_|PMIX_RANK|SINGULARITY_CONTAINER)' || :
 END
 try "the job, and not its step, is in the variables" $'8 4 2(x4) none none\n0' \

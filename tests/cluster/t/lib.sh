@@ -115,7 +115,7 @@ all_idle() { [[ $(on login root sinfo -h -N -o %t | sort -u) == idle ]]; }
 task_prolog() {
     local lines
     lines=$(on n1 root bash -c \
-        'ls /usr/share/berth/taskprolog-berth.sh /usr/local/share/berth/taskprolog-berth.sh 2>/dev/null | head -n1')
+        'ls /usr{,/local}/share/berth/taskprolog-berth.sh 2>/dev/null | head -n1')
     at_exit no_task_prolog
     on "login,$nodes" root bash -c \
         "cd /etc/slurm && printf '#!/bin/sh\n. %s\n' '$lines' >taskprolog.sh &&
@@ -536,7 +536,8 @@ is_clean() {
         # shellcheck disable=SC2016
         left+=$(on "$host" root bash -c \
             'pgrep -u alice,bob -a
-                awk "\$3 ~ /^fuse/ && \$3 != \"fusectl\" || \$2 ~ /apptainer|singularity/" /proc/mounts' | sed "s/^/$host: /") ||
+                awk "\$3 ~ /^fuse/ && \$3 != \"fusectl\" || \$2 ~ /apptainer|singularity/" /proc/mounts' |
+            sed "s/^/$host: /") ||
             left+="$host cannot be looked at"
     done
     [[ -z $left ]]
@@ -554,8 +555,10 @@ remember() {
     local node
     script leftovers <<'SCRIPT'
 #!/bin/bash
-find /tmp /run /dev/shm /var/tmp /var/spool/slurmd -mindepth 1 ! -name '*.pid' ! -name 'cred_state*' ! -path '/run/systemd/*' \
-    ! -path '/run/udev/*' ! -name '*.sock*' ! -name conf-cache ! -name '*.4294967292' 2>/dev/null | sort
+find /tmp /run /dev/shm /var/tmp /var/spool/slurmd -mindepth 1 ! -name '*.pid' ! -name 'cred_state*' \
+    ! -path '/run/systemd/*' \
+    ! -path '/run/udev/*' ! -name '*.sock*' ! -name conf-cache \
+    ! -name '*.4294967292' 2>/dev/null | sort
 ps -eo user=,pid=,comm=,args= | grep -E '^(alice|bob) '
 awk '$3 ~ /fuse/ && $3 != "fusectl" || $2 ~ /apptainer|singularity/' /proc/mounts
 find /sys/fs/cgroup -name 'job_*' 2>/dev/null | sort
@@ -602,7 +605,8 @@ step() {
     esac
     local status=0 said
     said=$(mktemp)
-    seen=$(srun -Q -n1 --overlap --container-lifetime=job --container-image=/images/$image.sif sh -c "$command" 2>"$said") || status=$?
+    seen=$(srun -Q -n1 --overlap --container-lifetime=job \
+        --container-image=/images/$image.sif sh -c "$command" 2>"$said") || status=$?
     echo "$seen status $status"
     # What is not expected says why.
     [[ " 0 7 137 " == *" $status "* ]] || cat "$said"

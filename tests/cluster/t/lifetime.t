@@ -158,7 +158,8 @@ script early <<'SCRIPT'
 # early COUNT: steps that are cancelled after 0 to 300 ms, and their job with them, but for one
 # that this runs in.
 for ((i = 0; i < $1; i++)); do
-    srun --overlap -w n1,n2 -N2 --ntasks-per-node=4 --container-image=/images/a.sif sleep 20 >/dev/null 2>&1 &
+    srun --overlap -w n1,n2 -N2 --ntasks-per-node=4 --container-image=/images/a.sif \
+        sleep 20 >/dev/null 2>&1 &
     sleep "0.$(printf %03d $((RANDOM % 300)))"
     for ((j = 0; j < 100; j++)); do
         if [[ $SLURM_JOB_ID ]]; then scancel "$SLURM_JOB_ID.$i"; else scancel -u alice; fi 2>/dev/null

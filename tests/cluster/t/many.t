@@ -37,7 +37,8 @@ script steps <<'END'
 images=(mpich openmpi)
 for ((i = 0; i < $1; i++)); do
     {
-        srun -Q -N1 -n1 --exact --mpi-bind=local --container-image="/images/${images[i % 2]}.sif" mpirun -n 2 mpiring
+        srun -Q -N1 -n1 --exact --mpi-bind=local --container-image="/images/${images[i % 2]}.sif" \
+            mpirun -n 2 mpiring
         echo "status $?"
     } 2>&1 | sed "s/^/$i: /" &
 done

@@ -298,7 +298,8 @@ for groups in 0 1 0,1; do
 done
 unset SLURM_JOB_PARTITION_HET_GROUP_1 SLURM_JOB_PARTITION_PACK_GROUP_1
 export SLURM_JOB_PARTITION_PACK_GROUP_1=other
-srun -l --het-group=0,1 berth run --container-image=/images/a.sif sh -c 'echo "<$RULE>"' 2>/dev/null | sort
+srun -l --het-group=0,1 berth run --container-image=/images/a.sif \
+    sh -c 'echo "<$RULE>"' 2>/dev/null | sort
 JOB
 equal "... and in a batch script, for berth run, too" \
     "0: <main>${nl}0: <>${nl}0: <main>${nl}1: <>${nl}0: <main>${nl}1: <>" \

@@ -21,8 +21,10 @@ if [[ $url == https:* ]]; then
         getent hosts "$name" >/dev/null ||
             echo "$(getent hosts login | cut -d' ' -f1) $name" >>/etc/hosts
     done
-    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -keyout /etc/registry.key -out /etc/registry.crt \
-        -subj "/CN=$place" -addext "subjectAltName=$(printf 'DNS:%s\n' "$place" "$@" | paste -sd,)" 2>/dev/null
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 \
+        -keyout /etc/registry.key -out /etc/registry.crt \
+        -subj "/CN=$place" -addext "subjectAltName=$(printf 'DNS:%s\n' "$place" "$@" | paste -sd,)" \
+        2>/dev/null
     cat /etc/registry.crt >>/etc/ssl/certs/ca-certificates.crt
     tls=', tls: {certificate: /etc/registry.crt, key: /etc/registry.key}'
     place=login:443
@@ -72,7 +74,8 @@ mkdir -p "root/etc" "root${6-}"
 echo "$3" >root/etc/berth-image
 echo "PRETTY_NAME=\"$3\"" >root/etc/os-release
 tar -cf layer -C /images/a.dir bin lib lib64 usr/bin/{sh,dash,cat,env,head} usr/lib64 \
-    $lib/libc.so.6 $lib/ld-linux-x86-64.so.2 -C "$work/root" etc/berth-image etc/os-release ${6:+".$6"}
+    $lib/libc.so.6 $lib/ld-linux-x86-64.so.2 -C "$work/root" etc/berth-image \
+        etc/os-release ${6:+".$6"}
 printf '{"architecture":"amd64","os":"linux","config":{"Env":["PATH=/usr/bin:/bin"]%s%s},
     "rootfs":{"type":"layers","diff_ids":["sha256:%s"]}}' "${5:+,\"Entrypoint\":$5}" \
     "${6:+,\"WorkingDir\":\"$6\"}" "$(digest layer)" >config

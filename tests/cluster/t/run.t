@@ -72,7 +72,8 @@ script job <<END
 #!/bin/sh
 berth run cat /etc/berth-image
 berth run --container-image=/images/b.sif cat /etc/berth-image
-srun -n2 --container-image=none berth run --container-image=/images/b.sif sh -c 'echo \$(cat /etc/berth-image) \$SLURM_PROCID' | sort
+srun -n2 --container-image=none berth run --container-image=/images/b.sif \
+    sh -c 'echo \$(cat /etc/berth-image) \$SLURM_PROCID' | sort
 END
 try "in a batch script the job's image is the default, in a step it can be another" \
     $'a\nb\nb 0\nb 1' -- bash -c \

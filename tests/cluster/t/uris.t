@@ -102,7 +102,8 @@ alice rm -f entry.conf
 
 # A server of the library API that has one image, and the user's remote for it.
 on login root bash -c \
-    'cat >/srv/library.pl; setsid perl /srv/library.pl "$(sha256sum </images/noshell.sif | cut -d" " -f1)" \
+    'cat >/srv/library.pl
+        setsid perl /srv/library.pl "$(sha256sum </images/noshell.sif | cut -d" " -f1)" \
     >/dev/null 2>/srv/library.log </dev/null & echo $! >/run/library.pid' <<'LIBRARY'
 use IO::Socket::INET;
 my $file = '/images/noshell.sif';
