@@ -82,7 +82,8 @@ machine_settings() {
     printf '%s\n' virtio_pci virtio_blk virtio_net ext4 9p 9pnet_virtio \
         >>"$tree/etc/initramfs-tools/modules"
     echo 'd /run/slurm 0755 slurm slurm' >"$tree/etc/tmpfiles.d/slurm.conf"
-    # libmariadb 11.8.9 refuses what slurmdbd asks first: "execeeds maxmimum allowed number of columns".
+    # libmariadb 11.8.9 refuses what slurmdbd asks first: "execeeds maxmimum allowed number of
+    # columns".
     apt_download "$tree/opt" bookworm "$(release_mirror)" libmariadb3
     dpkg-deb -x "$tree"/opt/libmariadb3_*.deb "$tree/opt/libmariadb"
     rm "$tree"/opt/*.deb
@@ -97,7 +98,8 @@ machine_settings() {
         systemd-rfkill systemd-random-seed systemd-update-utmp serial-getty@ttyS0 getty@tty1 \
         modprobe@{drm,configfs,efi_pstore}.service sys-kernel-{config,debug,tracing}.mount \
         dev-{hugepages,mqueue}.mount \
-        {apt-daily,apt-daily-upgrade,dpkg-db-backup,e2scrub_all,fstrim,systemd-tmpfiles-clean}.timer e2scrub_reap
+        {apt-daily,apt-daily-upgrade,dpkg-db-backup,e2scrub_all,fstrim}.timer \
+        systemd-tmpfiles-clean.timer e2scrub_reap
     chroot "$tree" systemctl disable munge mariadb slurmdbd slurmctld slurmd
     # What takes minutes of a boot that is emulated: Debian's profiles are compiled, all modules
     # unpacked, and caches made as after an upgrade.
@@ -180,7 +182,8 @@ machine_boot() {
         2 -m 2048 \
         -no-reboot -display none -monitor none -serial "file:$STATE/log/$host" \
         -kernel "$machine/vmlinuz" -initrd "$machine/initrd" \
-        -append "root=/dev/vda rw quiet mitigations=off console=ttyS0 net.ifnames=0 systemd.hostname=$host" \
+        -append "root=/dev/vda rw quiet mitigations=off console=ttyS0 net.ifnames=0 \
+systemd.hostname=$host" \
         -drive "file=$BERTH_CACHE/machines/${STATE##*/}/$host,if=virtio,cache=unsafe" \
         -nic "user,model=virtio,hostfwd=tcp:127.0.0.1:$((MACHINE_PORT + $1))-:22" \
         -nic "socket,model=virtio,mac=52:54:00:84:00:0$1,mcast=230.84.0.1:12340" "${mounts[@]}" \
@@ -208,7 +211,8 @@ machine_await() {
         sleep 1
     done
     tar -C "$STATE/etc" -c . | machine_do "$1" 'tar -C /etc --no-same-owner -x
-        chown slurm: /etc/slurm/slurmdbd.conf; chown munge: /etc/munge/munge.key; chmod 400 /etc/munge/munge.key
+        chown slurm: /etc/slurm/slurmdbd.conf
+        chown munge: /etc/munge/munge.key; chmod 400 /etc/munge/munge.key
         install -d -o slurm -g slurm /var/log/slurm /var/lib/slurm/slurmctld /var/spool/slurmd
         systemctl restart munge'
 }

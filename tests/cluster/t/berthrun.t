@@ -51,7 +51,8 @@ equal "components of a step in one allocation, too" $'2 a\n3 b' \
     "$(containers salloc -Q -w n1,n2 -N2 --ntasks-per-node=3 srun -Q -w n1 -N1 -n2 $A ./count.a : \
     -w n2 -N1 -n3 $B ./count.b | grep -v 'berth:')"
 try "an account of each" \
-    $'component 0: 3 tasks on 2 nodes run true in /images/a.sif\ncomponent 0: 3 tasks on 2 nodes run true in /images/b.sif' "grep -o 'component .*sif' | sort" -- \
+    "component 0: 3 tasks on 2 nodes run true in /images/a.sif
+component 0: 3 tasks on 2 nodes run true in /images/b.sif" "grep -o 'component .*sif' | sort" -- \
     srun -Q -w n1 -n2 berth explain --container-image=/images/a.sif true : -w n2 -n1 berth explain \
     --container-image=/images/b.sif true
 

@@ -41,7 +41,8 @@ try "a runtime that has it is started once for a node's tasks" $'a\na\na' \
 equal "with each device" "--device=vendor.com/gpu=0 --device=vendor.com/net=all" \
     "$(on login alice paste -sd' ' runtime.log)"
 try "the account has the devices" \
-    '~--device=vendor.com/gpu=0.*--device=vendor.com/net=all.*--container-gpu: vendor.com/gpu=0,vendor.com/net=all' -- \
+    "~--device=vendor.com/gpu=0.*--device=vendor.com/net=all.*--container-gpu:
+        vendor.com/gpu=0,vendor.com/net=all" -- \
     "${with[@]}" $device --container-explain=all true
 
 site <<'YAML'

@@ -32,7 +32,8 @@ ce auto 'images:' '  roots: [/images, /home/alice/roots]'
 try "an image of the site's" $'a\na' -- "${step[@]}" "$image" cat /etc/berth-image
 soon "an image of the site's: nothing is left" "" -- "${rest[@]}"
 try "the server of the image is traced" 1 \
-    "awk '\$1 == \"Name:\" { name = \$2 } \$1 == \"TracerPid:\" && name ~ /^squashfuse/ { print (\$2 > 0) }' | sort -u" -- \
+    "awk '\$1 == \"Name:\" { name = \$2 }
+        \$1 == \"TracerPid:\" && name ~ /^squashfuse/ { print (\$2 > 0) }' | sort -u" -- \
     "${step[@]}" "$image" sh -c 'sleep 1; cat /proc/[0-9]*/status 2>/dev/null'
 live 2 -Q -w n1 -N1 -n2 "$image" sh -c "echo ready; $waits; cat /etc/berth-image"
 on n1 root bash -c 'for i in {1..50}; do pkill -USR1 squashfuse; pkill -TERM squashfuse; done'

@@ -126,7 +126,8 @@ SCRIPT
 # the command again.
 normalise_run() {
     normalise_environment |
-        sed -E "s/^${RUNTIME}_COMMAND=run\$/${RUNTIME}_COMMAND=exec/; /^(APPTAINER|SINGULARITY)_NO_EVAL=/d"
+        sed -E "s/^${RUNTIME}_COMMAND=run\$/${RUNTIME}_COMMAND=exec/
+            /^(APPTAINER|SINGULARITY)_NO_EVAL=/d"
 }
 
 # unlike MODE FILE NORMALISE NUMBER: what differs from plain, of all three tasks.
@@ -150,7 +151,9 @@ kin() { grep -hv '^--$' "$work/$1"/*.kin | grep -v 'started: unknown' | sort -u;
 cat >"$work/others" <<'SCRIPT'
 #!/bin/bash
 ours=${1:-.}
-streams() { for fd in /proc/"$1"/fd/*; do readlink "$fd"; done | grep -E '^(pipe|socket):' | sort -u; }
+streams() {
+    for fd in /proc/"$1"/fd/*; do readlink "$fd"; done | grep -E '^(pipe|socket):' | sort -u
+}
 session() { awk '{ print $6 }' /proc/"$1"/stat; }
 spaces() { for pid in "${tasks[@]}"; do readlink "/proc/$pid/ns/$1"; done | sort -u | wc -l; }
 mapfile -t tasks < <(pgrep -u alice -x sleep)

@@ -85,7 +85,8 @@ else
 fi
 
 # One model is on the host and linked with its MPI, and berth chooses for the other one.
-host="/usr/bin/env LD_LIBRARY_PATH=/wheels/mpich-4.2.3/lib /images/mpipypi.share/mpich-4.2.3/couple ocn"
+host="/usr/bin/env LD_LIBRARY_PATH=/wheels/mpich-4.2.3/lib"
+host+=" /images/mpipypi.share/mpich-4.2.3/couple ocn"
 auto="--mpi-bind --container-image=/images/mpibookworm.sif /opt/t/mpich/couple atm"
 couple "auto, pmi2: the other component is on the host" "$het" \
     "--mpi=pmi2 $auto : @ $host" "-n2" "-n2" mpibookworm host "MPICH Version: 4.2.3"

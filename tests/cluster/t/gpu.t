@@ -25,7 +25,8 @@ A=--container-image=/images/a.sif
 
 # A step with that, and whose driver the runtime was told to bring.
 step=(bash -c 'rm -f runtime.log; PATH=$HOME/gpu-bin:$PATH exec srun "$@"' srun)
-flag="cat >/dev/null; alice cat runtime.log | grep ' exec .*/images/a.sif' | grep -oE -- ' --(nv|rocm) ' | tr -d ' '"
+flag="cat >/dev/null; alice cat runtime.log | grep ' exec .*/images/a.sif' |
+    grep -oE -- ' --(nv|rocm) ' | tr -d ' '"
 devices="sed -n 's/^  devices: //p'"
 
 try "a step with GPUs gets the driver, without an option" --nv "$flag" \

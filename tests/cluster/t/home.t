@@ -42,7 +42,8 @@ says "it names its own patchelf" "^ok    patchelf: $tree/libexec/berth/patchelf"
 says "the plugin is missing, and nothing to repair" '^note  plugstack.conf: .*do not name berth.so'
 says "srun berth run is the remedy" 'remedy: use `srun berth run`; administrators'
 try "the documents are there, and what they link to" 7 "wc -l" -- \
-    ls "$tree"/share/doc/berth/{README.md,SECURITY.md,NEWS,LICENSE,doc/guide.md,doc/node.svg,doc/README.md}
+    ls "$tree"/share/doc/berth/{README.md,SECURITY.md,NEWS,LICENSE} \
+        "$tree"/share/doc/berth/doc/{guide.md,node.svg,README.md}
 try "explain" "component 0: one task on this host runs true in /images/a.sif" 'head -n 1' \
     -- "$mine" explain "$A" true
 try "qualify finds its script" '~usage: berth qualify' -- "$mine" qualify --help

@@ -52,7 +52,7 @@ equal "mounts come along, the working directory is where it is" "/share/doc
     'cd /tmp; srun -n1 sh -c "ls -d /share/doc; pwd"')"
 equal "two components" "n1 a
 n2 b" "$(within "srun -n1 -w n1 $where : -n1 -w n2 --container-image=/images/b.sif $where" | sort)"
-alice sh -c 'printf "%s\n" "0 cat /etc/berth-image" "1 --container-image=/images/b.sif cat /etc/berth-image" >lines'
+lines "0 cat /etc/berth-image" "1 --container-image=/images/b.sif cat /etc/berth-image"
 equal "lines of a --multi-prog file" "a
 b" "$(within 'srun -N2 -n2 --multi-prog lines' | sort)"
 equal "--export=NONE, outside and inside" "n2 a

@@ -536,7 +536,8 @@ is_clean() {
         # shellcheck disable=SC2016
         left+=$(on "$host" root bash -c \
             'pgrep -u alice,bob -a
-                awk "\$3 ~ /^fuse/ && \$3 != \"fusectl\" || \$2 ~ /apptainer|singularity/" /proc/mounts' |
+                awk "\$3 ~ /^fuse/ && \$3 != \"fusectl\" || \$2 ~ /apptainer|singularity/" \
+                    /proc/mounts' |
             sed "s/^/$host: /") ||
             left+="$host cannot be looked at"
     done
@@ -555,9 +556,9 @@ remember() {
     local node
     script leftovers <<'SCRIPT'
 #!/bin/bash
-find /tmp /run /dev/shm /var/tmp /var/spool/slurmd -mindepth 1 ! -name '*.pid' ! -name 'cred_state*' \
-    ! -path '/run/systemd/*' \
-    ! -path '/run/udev/*' ! -name '*.sock*' ! -name conf-cache \
+find /tmp /run /dev/shm /var/tmp /var/spool/slurmd -mindepth 1 \
+    ! -path '/run/systemd/*' ! -path '/run/udev/*' \
+    ! -name '*.pid' ! -name 'cred_state*' ! -name '*.sock*' ! -name conf-cache \
     ! -name '*.4294967292' 2>/dev/null | sort
 ps -eo user=,pid=,comm=,args= | grep -E '^(alice|bob) '
 awk '$3 ~ /fuse/ && $3 != "fusectl" || $2 ~ /apptainer|singularity/' /proc/mounts

@@ -314,7 +314,9 @@ script overlap <<'SCRIPT'
 for i in 0 1 2 3; do
     [ $((i % 2)) = 0 ] && image=a || image=b
     srun --overlap -N2 -n8 --container-image=/images/$image.sif \
-        sh -c "echo ready; [ $i = 3 ] && exec sleep 30; until [ -e ~/go ]; do sleep 0.1; done; cat /etc/berth-image; exit $i" >overlap.$i 2>&1 &
+        sh -c "echo ready; [ $i = 3 ] && exec sleep 30
+            until [ -e ~/go ]; do sleep 0.1; done
+            cat /etc/berth-image; exit $i" >overlap.$i 2>&1 &
     pids[i]=$!
     until [ -n "$(squeue -h -s -j "$SLURM_JOB_ID" -o %i | grep "\.$i\$")" ]; do sleep 0.05; done
 done

@@ -231,7 +231,8 @@ forbids "rules: no writable root, before anything is allocated" \
 forbids "rules: no runscript in this partition" "berth: n1: --container-entrypoint: $rule:5" \
     "$image" --container-entrypoint
 try "rules: the site's image, and a note" \
-    $'~berth: n1: note: --container-image: a rule of this site replaces ./images/a.sif. by ./images/b.sif. ./etc/slurm/berth.yaml:7.\nb$' -- "${on_n1[@]}" \
+    "~berth: n1: note: --container-image: a rule of this site replaces ./images/a.sif. by
+        ./images/b.sif. ./etc/slurm/berth.yaml:7.${nl}b\$" -- "${on_n1[@]}" \
     "$image" -n2 --chdir=/tmp sh -c '[ "$SLURM_PROCID" != 0 ] || cat /etc/berth-image'
 try "rules: the home directory is not there" "~^none$" \
     -- "${on_n1[@]}" --container-image=/images/b.sif --chdir=/tmp \
@@ -340,7 +341,7 @@ YAML
 forbid="it does what --container-writable does, which a rule of this site forbids; leave it out
         ./etc/slurm/berth.yaml:1"
 writes=(touch /opt/x)
-alice sh -c 'echo "0 --container-image=/images/a.sif --container-args=--writable-tmpfs touch /opt/x" >lines'
+lines "0 --container-image=/images/a.sif --container-args=--writable-tmpfs touch /opt/x"
 matches "forbid: a flag" "^srun: error: berth: --container-args: '--writable-tmpfs': $forbid" \
     "$(alice srun -w n1 -N1 "$image" --container-args=--writable-tmpfs "${writes[@]}" 2>&1)"
 matches "forbid: a flag in a line" \
@@ -361,7 +362,8 @@ matches "forbid: a mount by a variable" "'${RUNTIME}_BIND': it does what --conta
     "$(alice env "${RUNTIME}_BIND=/usr:/u" srun -w n1 -N1 "$image" true 2>&1)"
 site <<<'rules: [{forbid: [container-args]}]'
 matches "forbid: any flag" \
-    "${RUNTIME}_CONTAIN: this variable is for the container runtime, and a rule of this site forbids --container-args; unset it" \
+    "${RUNTIME}_CONTAIN: this variable is for the container runtime, and a rule of this site forbids
+        --container-args; unset it" \
     "$(alice env "${RUNTIME}_CONTAIN=1" srun -w n1 -N1 "$image" true 2>&1)"
 
 # Nor what the site unsets.

@@ -23,7 +23,8 @@ step=(srun --ntasks-per-node=2 --mpi=pmi2 --container-image=/images/mpich.sif --
 # shellcheck disable=SC2016 # for awk in the image
 stage=(awk '$5 ~ /libmpich[.]so[.]12/ { print ENVIRON["SLURMD_NODENAME"], $4 }' \
     /proc/self/mountinfo)
-place="sed -E '/no rank of this node was seen to load an MPI/d; s, /tmp/, /,; s,(/mpich-)[0-9a-f]{16}/.*,\1HASH,' | sort -u"
+place="sed -E '/no rank of this node was seen to load an MPI/d; s, /tmp/, /,
+    s,(/mpich-)[0-9a-f]{16}/.*,\1HASH,' | sort -u"
 
 # The user's own stages on a node.
 own='ls -d /tmp/berth-2001/*-[0-9a-f]* 2>/dev/null; :'

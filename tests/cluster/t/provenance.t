@@ -49,7 +49,8 @@ equal "the file is the user's" "alice 644" "$(on login root stat -c '%U %a' \
 id=$(job_of "srun -N1 -n1 $A true : -N2 -n2 --container-image=/images/b.sif true : -n1 true")
 equal "each component with an image has a line" $'0 "/images/a.sif" 1\n1 "/images/b.sif" 2' \
     "$(fields "$records/alice-$id.jsonl" component image.path tasks)"
-id=$(job_of "srun -w n1 -N1 -n2 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=host mpiring")
+mpich="srun -w n1 -N1 -n2 --mpi=pmi2 --container-image=/images/mpich.sif"
+id=$(job_of "$mpich --mpi-bind=host mpiring")
 matches "the verdict names the host's MPI" '"host" "pmi2" "[^"]*MPICH 4[.]2[.]1' \
     "$(fields "$records/alice-$id.jsonl" mpi.mode mpi.type mpi.verdict)"
 matches "the line of the start has the image" '^"/images/mpich.sif" "n1"$' \
@@ -59,11 +60,12 @@ witnessed=(step node mpi.witnessed.ranks mpi.witnessed.loaded mpi.witnessed.othe
     mpi.witnessed.host)
 matches "what was witnessed is a line" '^0 "n1" 2 2 0 "MPICH 4[.][0-9.]+"$' \
     "$(fields "$records/alice-$id.jsonl" "${witnessed[@]}" | grep -v 'null null null null$')"
-id=$(job_of "srun -w n1,n2 -N2 -n2 --mpi=pmi2 --container-image=/images/mpibookworm.sif --mpi-bind=mpich sh -c '[ \$SLURM_PROCID = 1 ] || env -u PMI_FD /opt/t/mpich/who'" -w n1,n2)
+id=$(job_of "srun -w n1,n2 -N2 -n2 --mpi=pmi2 --container-image=/images/mpibookworm.sif \
+    --mpi-bind=mpich sh -c '[ \$SLURM_PROCID = 1 ] || env -u PMI_FD /opt/t/mpich/who'" -w n1,n2)
 matches "of each node, of a rank without MPI too" \
     '^0 "n1" 1 1 0 "MPICH [0-9.]+"'$'\n''0 "n2" 1 0 0 "MPICH [0-9.]+"$' \
     "$(fields "$records/alice-$id.jsonl" "${witnessed[@]}" | grep -v 'null null null null$')"
-id=$(job_of "srun -w n1 -N1 -n2 --mpi=pmi2 --container-image=/images/mpich.sif --mpi-bind=hybrid mpiring")
+id=$(job_of "$mpich --mpi-bind=hybrid mpiring")
 equal "nothing is witnessed of the image's own MPI" "" \
     "$(fields "$records/alice-$id.jsonl" "${witnessed[@]}" | grep -v 'null null null null$')"
 id=$(job_of "srun -N1 -n2 --container-args=--pid $A true")

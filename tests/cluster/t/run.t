@@ -33,7 +33,8 @@ try "what the command leaves in the background ends with it" "gone" -- bash -c \
      done"
 try "a mount, a variable, a working directory" "/data x 1" -- bash -c \
     "mkdir -p run.data; echo x >run.data/f
-     berth run $A --container-mounts=run.data:/data:ro --container-workdir=/data --container-env=V=1 sh -c 'echo \$PWD \$(cat f) \$V'"
+     berth run $A --container-mounts=run.data:/data:ro --container-workdir=/data \
+         --container-env=V=1 sh -c 'echo \$PWD \$(cat f) \$V'"
 try "an image that is not there is one line" \
     "~^berth: login: image '/home/alice/gone.sif': not found; [^$nl]*.status [1-9]" \
     -- berth run --container-image=gone.sif true

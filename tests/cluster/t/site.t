@@ -117,7 +117,9 @@ try "a profile: libraries, variables, directories and binds" \
     $'libtune.so\nfast\nover /mpich-opt-HASH/lib/libmpich.so.12' \
     -- "${step[@]}" --mpi-bind=mpich-opt \
     sh -c 'ls $SITE_TUNING; cat /etc/fabric.conf
-        sed -nE "s,.*/tmp/berth-2001|.*/berth-2001,,; s,-[0-9a-f]{16}/,-HASH/,; s,^([^ ]*) .*/libmpich[.]so.*,over \1,p" /proc/self/mountinfo | uniq'
+        sed -nE "s,.*/tmp/berth-2001|.*/berth-2001,,
+            s,-[0-9a-f]{16}/,-HASH/,
+            s,^([^ ]*) .*/libmpich[.]so.*,over \1,p" /proc/self/mountinfo | uniq'
 try "a profile: a device, where the runtime brings none" /dev/fuse -- \
     "${step[@]}" --mpi-bind=mpich-opt --container-args=--contain ls /dev/fuse
 try "a profile: a device can be opened where the runtime brings it" opened -- \

@@ -22,7 +22,8 @@ host=$(on n1 alice sh -c 'for it in user pid mnt; do readlink /proc/self/ns/$it;
 version=$(alice berth --version | cut -d' ' -f2)
 
 # reaches TITLE EXPECTED: what an image in --contain reaches on n1 while something else runs there.
-known='s,/[0-9]+[.][0-9]+/[0-9a-f]+:,/JOB.STEP/HASH:,; s,^@berth/2001/[0-9]+/,@berth/2001/JOB/,; s,^@[0-9a-f]{5}:,@KERNEL:,'
+known='s,/[0-9]+[.][0-9]+/[0-9a-f]+:,/JOB.STEP/HASH:,; s,^@berth/2001/[0-9]+/,@berth/2001/JOB/,
+    s,^@[0-9a-f]{5}:,@KERNEL:,'
 reaches() { try "$1" "${2}listed" "sed -E '$known' | LC_ALL=C sort" \
     -- srun -Q -w n1 --overlap "${hostile[@]}" /poc/sockets list; }
 silent=': 0 bytes, 0 descriptors'
@@ -79,7 +80,9 @@ await squat 1 'has the name of step .*'
 go
 ends "the name of a step's task server: the step ends" live 1
 printed "... with one line, and not in that image" live 1 \
-    "berth: process [0-9]+, of a program in a container, has taken the name '@berth/2001/[0-9.]+/[0-9a-f]+', at which the tasks of this step meet; end it, and do not trust its image"
+    "berth: process [0-9]+, of a program in a container, has taken the name
+        '@berth/2001/[0-9.]+/[0-9a-f]+', at which the tasks of this step meet; end it, and do not
+        trust its image"
 printed "... a task has connected" squat 1 "$come"
 printed "... and has sent nothing" squat 1 'a task has come, and has sent 0 bytes, 0 descriptors'
 end_jobs

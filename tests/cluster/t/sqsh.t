@@ -28,8 +28,10 @@ pack_enroot() {
     on login alice bash -ec 'cd; mkdir -p sqsh; chmod -R u+w sqsh/tree 2>/dev/null || true
         rm -rf sqsh/tree
         offset=$('"$runtime"' sif list "$1" | sed -n "s/^.*|\([0-9]*\)-[0-9]* *|FS (Squashfs.*/\1/p")
-        unsquashfs -n -o "$offset" -d sqsh/tree "$1" >/dev/null 2>&1 || [ -d sqsh/tree/etc ] # devices need root
-        cd sqsh/tree; chmod -R u+w .; rm -rf .singularity.d singularity environment .exec .run .shell .test
+        # Devices need root.
+        unsquashfs -n -o "$offset" -d sqsh/tree "$1" >/dev/null 2>&1 || [ -d sqsh/tree/etc ]
+        cd sqsh/tree; chmod -R u+w .
+        rm -rf .singularity.d singularity environment .exec .run .shell .test
         rm -f etc/environment etc/rc
         if [ "$3" ]; then
             printf "%b\n" "$3" >etc/environment
@@ -124,7 +126,8 @@ try "... once for all tasks" "1 4" 'awk "/warning/ { w++ } /^\/$/ { d++ } END { 
     srun -N2 -n4 --container-image=/images/a.sif --chdir=/srv/cwd --container-args=--no-mount=cwd \
     pwd
 try "... in one file" "~warning: image .*starts in '/'" \
-    -- sh -c 'srun -n1 --container-image=/images/a.sif --chdir=/srv/cwd --container-args=--no-mount=cwd pwd >one 2>&1; cat one; rm one'
+    -- sh -c 'srun -n1 --container-image=/images/a.sif --chdir=/srv/cwd \
+        --container-args=--no-mount=cwd pwd >one 2>&1; cat one; rm one'
 try "... where the command is not found" "~warning: image .*command './app' is not in the
         image.*status" -- \
     srun -n1 --container-image=/images/a.sif --chdir=/srv/cwd --container-args=--no-mount=cwd ./app

@@ -56,7 +56,8 @@ for it in "MPICH, pmi2|mpich|mpich-4.2.3|MPICH Version: 4.2.3|pmi2" \
     one_world "$title" "$pmi" "$version" fesom:mpibookworm oifs:mpitrixie xios:mpipypi rnfmap:host
     equal "$title, 4 programs: of that on the host a line tells for each image" \
         "mpibookworm mpipypi mpitrixie" "$(grep -aE "$complaints" <<<"$output" | sort |
-            sed 's/.*\/\(mpi[a-z]*\)[.]sif.*(CMA is off): some programs of the step have no image$/\1/' | paste -sd' ')"
+            sed 's/.*\/\(mpi[a-z]*\)[.]sif.*(CMA is off): some programs of the step have no image$/\1/' |
+            paste -sd' ')"
     lines "${programs[@]}"
     one_world "$title" "$pmi" "$version" fesom:mpibookworm oifs:mpitrixie xios:mpipypi
     equal "$title, 3 programs: neither berth nor Slurm complains" "" \
