@@ -124,8 +124,8 @@ int berth_become_chdir(const struct berth_become *become, struct berth_err *note
     if (chdir(become->workdir) < 0)
         return berth_err_set(
             err,
-            "--container-workdir: '%s': %s; expected a directory of the "
-            "image or of a mount",
+            "--container-workdir=%s: %s; expected a directory of the image or of a "
+            "mount",
             become->workdir, strerror(errno));
     if (set_pwd(become->workdir) < 0)
         return berth_err_oom(err);

@@ -41,7 +41,8 @@ int berth_mountcheck_begin(const struct berth_launch *launch,
     for (size_t i = 0; i < mounts->count; i++) {
         const struct berth_plan_item *mount = &mounts->items[i];
 
-        look_at(mount->source, &ret->sources[i]);
+        if (berth_mount_has_source(mount->mode))
+            look_at(mount->source, &ret->sources[i]);
         add_place(ret, mount->destination);
         if (mount->mode == BERTH_MOUNT_SQSH) {
             BERTH_FREE char *above = berth_path_beside(mount->destination, "");
@@ -119,7 +120,7 @@ static const char *find_problem(const struct berth_plan_item *mount,
 
     if (is_missing)
         return "has no";
-    if (seen->error)
+    if (seen->error || mount->mode == BERTH_MOUNT_TMPFS)
         return NULL;
     if (mount->mode == BERTH_MOUNT_SQSH)
         return has_squashfs(seen, above) ? NULL
@@ -156,6 +157,8 @@ static int refuse(const struct berth_plan_item *mount, const char *problem,
  * use it: without the staged MPI, say, a step may run on the image's own. */
 static bool is_promised(const struct berth_plan_item *mount)
 {
+    if (mount->mode == BERTH_MOUNT_UMOUNT)
+        return false;
     return strcmp(mount->from, BERTH_FROM_USER) == 0 ||
            strcmp(mount->from, BERTH_FROM_SITE) == 0;
 }

@@ -211,16 +211,17 @@ int berth_allowed_here(const struct berth_site *site, const char *path,
     return berth_allowed_image(site, path, &real, &identity, err);
 }
 
-/* The real path of the source of the mount TEXT; NULL: it does not exist. The caller
- * frees it. */
+/* The real path of the source of the mount TEXT; NULL: it does not exist, or the mount
+ * has none. The caller frees it. */
 static char *find_source(const char *text)
 {
     struct berth_mount mount;
-    char *real;
+    char *real = NULL;
 
     if (berth_mount_parse(text, NULL, &mount, NULL) < 0)
         return NULL;
-    real = realpath(mount.source, NULL);
+    if (berth_mount_has_source(mount.mode))
+        real = realpath(mount.source, NULL);
     berth_mount_fini(&mount);
     return real;
 }

@@ -99,7 +99,11 @@ static int put_mounts(const struct berth_strvec *mounts, struct berth_buf *ret,
 
         if (berth_mount_parse(mounts->items[i], NULL, &mount, err) < 0)
             return -1;
-        put_file(mount.source, false, ret);
+        if (berth_mount_has_source(mount.mode))
+            put_file(mount.source, false, ret);
+        /* done after the start, so not in the words of the runtime */
+        if (mount.flags || !berth_mount_has_source(mount.mode))
+            berth_buf_addf(ret, "%s\n", mounts->items[i]);
         berth_mount_fini(&mount);
     }
     return 0;

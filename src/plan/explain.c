@@ -228,14 +228,21 @@ static void put_places(const struct berth_explain *explain, struct berth_json *o
 /* Append MOUNT as it would be typed, in the shortest form. */
 static void push_mount(const struct berth_plan_item *mount, struct berth_strvec *ret)
 {
-    const char *modes[] = {
-        [BERTH_MOUNT_RW] = "", [BERTH_MOUNT_RO] = ":ro", [BERTH_MOUNT_SQSH] = ":sqsh"};
+    static const char *const modes[] = {[BERTH_MOUNT_RW] = "",
+                                        [BERTH_MOUNT_RO] = ":ro",
+                                        [BERTH_MOUNT_SQSH] = ":sqsh",
+                                        [BERTH_MOUNT_TMPFS] = "",
+                                        [BERTH_MOUNT_UMOUNT] = ""};
     const char *mode = modes[mount->mode];
+    BERTH_BUF struct berth_buf text = {0};
 
-    if (!*mode && strcmp(mount->source, mount->destination) == 0)
-        berth_strvec_push(ret, mount->destination);
-    else
-        berth_strvec_pushf(ret, "%s:%s%s", mount->source, mount->destination, mode);
+    if (*mode || mount->flags || strcmp(mount->source, mount->destination) != 0)
+        berth_buf_addf(&text, "%s:", mount->source);
+    berth_buf_addf(&text, "%s%s", mount->destination, mode);
+    berth_buf_part(&text, *mode ? "+" : ":", mount->flags, "");
+    ret->failed |= text.failed;
+    if (text.text)
+        berth_strvec_push(ret, text.text);
 }
 
 static void put_mounts(const struct berth_explain *explain, struct berth_json *out)

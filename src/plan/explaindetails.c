@@ -122,6 +122,10 @@ static const char *mode_of(enum berth_mount_mode mode)
         return " (ro)";
     case BERTH_MOUNT_SQSH:
         return " (squashfs file, ro)";
+    case BERTH_MOUNT_TMPFS:
+        return " (in memory)";
+    case BERTH_MOUNT_UMOUNT:
+        return " (nothing of the node)";
     default:
         return "";
     }
@@ -130,18 +134,24 @@ static const char *mode_of(enum berth_mount_mode mode)
 static void put_mount(const struct berth_plan_item *mount, struct berth_json *out)
 {
     const char *mode = mode_of(mount->mode);
+    const char *before_flags = mount->flags ? ", " : "";
+    const char *flags = mount->flags ? mount->flags : "";
     bool is_moved = strcmp(mount->source, mount->destination) != 0;
+    bool is_read_only =
+        mount->mode == BERTH_MOUNT_RO || mount->mode == BERTH_MOUNT_SQSH;
 
     if (is_moved)
-        berth_json_linef(out, "    %s -> %s%s", mount->source, mount->destination,
-                         mode);
+        berth_json_linef(out, "    %s -> %s%s%s%s", mount->source, mount->destination,
+                         mode, before_flags, flags);
     else
-        berth_json_linef(out, "    %s%s", mount->source, mode);
+        berth_json_linef(out, "    %s%s%s%s", mount->source, mode, before_flags, flags);
     berth_json_object(out, NULL);
     berth_json_string(out, "source", mount->source);
     berth_json_string(out, "destination", mount->destination);
-    berth_json_bool(out, "read_only", mount->mode != BERTH_MOUNT_RW);
+    berth_json_bool(out, "read_only", is_read_only);
     berth_json_bool(out, "squashfs", mount->mode == BERTH_MOUNT_SQSH);
+    if (mount->flags)
+        berth_json_string(out, "flags", mount->flags);
 }
 
 static void put_variable(const struct berth_plan_item *variable, struct berth_json *out)

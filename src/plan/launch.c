@@ -203,6 +203,17 @@ int berth_launch_binds(const struct berth_launch *launch, char *const *environme
     return berth_err_oom_if(ret->failed, err);
 }
 
+static void push_option(const char *option, const char *value,
+                        struct berth_strvec *argv)
+{
+    if (!value)
+        return;
+    berth_strvec_push(argv, option);
+    berth_strvec_push(argv, value);
+}
+
+/* For a tmpfs the runtime makes the place; container/ownmounts.h does the rest when the
+ * container has started. */
 static int push_mounts(const struct berth_launch *launch, struct berth_strvec *argv,
                        struct berth_err *err)
 {
@@ -210,9 +221,14 @@ static int push_mounts(const struct berth_launch *launch, struct berth_strvec *a
 
     if (berth_launch_mounts(launch, NULL, &plan, err) < 0)
         return -1;
-    for (size_t i = 0; i < plan.mounts.count; i++)
-        push_mount(plan.mounts.items[i].source, plan.mounts.items[i].destination,
-                   plan.mounts.items[i].mode, argv);
+    for (size_t i = 0; i < plan.mounts.count; i++) {
+        const struct berth_plan_item *mount = &plan.mounts.items[i];
+
+        if (berth_mount_has_source(mount->mode))
+            push_mount(mount->source, mount->destination, mount->mode, argv);
+        else if (mount->mode == BERTH_MOUNT_TMPFS)
+            push_option("--scratch", mount->destination, argv);
+    }
     return 0;
 }
 
@@ -334,15 +350,6 @@ void berth_launch_command(const struct berth_launch *launch, struct berth_strvec
         berth_strvec_push(argv, berth_launch_entrypoint(launch));
     for (char *const *word = launch->command; *word; word++)
         berth_strvec_push(argv, *word);
-}
-
-static void push_option(const char *option, const char *value,
-                        struct berth_strvec *argv)
-{
-    if (!value)
-        return;
-    berth_strvec_push(argv, option);
-    berth_strvec_push(argv, value);
 }
 
 /* As root, the programs would have all capabilities, and root's home. */

@@ -15,22 +15,29 @@ static void fini_item(struct berth_plan_item *item)
 {
     free(item->name);
     free(item->value);
+    free(item->flags);
     free(item->why);
 }
 
-/* Append ITEM, and copies of its three texts. */
+/* Append ITEM, and copies of its texts. */
 static void add(struct berth_plan *plan, struct berth_plan_list *list,
                 struct berth_plan_item item, const char *name, const char *value,
                 const char *why)
 {
+    const char *flags = item.flags;
     bool has_all;
 
+    item.flags = NULL;
     item.name = strdup(name);
     item.why = strdup(why);
     has_all = item.name && item.why;
     if (value) {
         item.value = strdup(value);
         has_all = has_all && item.value;
+    }
+    if (flags) {
+        item.flags = strdup(flags);
+        has_all = has_all && item.flags;
     }
     if (!has_all || berth_append(list, &item) < 0)
         plan->failed = true;
@@ -68,20 +75,31 @@ static void sort_last(struct berth_plan_list *mounts)
     mounts->items[at] = item;
 }
 
-void berth_plan_mount(struct berth_plan *plan, const char *source,
-                      const char *destination, enum berth_mount_mode mode,
-                      const char *from, const char *why)
+/* The same as berth_plan_mount() with MOUNT. */
+static void plan_mount(struct berth_plan *plan, const struct berth_mount *mount,
+                       const char *from, const char *why)
 {
-    const struct berth_plan_item item = {.mode = mode, .from = from};
-    BERTH_FREE char *place = berth_path_clean(destination);
+    const struct berth_plan_item item = {
+        .mode = mount->mode, .flags = mount->flags, .from = from};
+    BERTH_FREE char *place = berth_path_clean(mount->destination);
 
     plan->failed |= !place;
     if (!place)
         return;
     remove_mount(&plan->mounts, place);
-    add(plan, &plan->mounts, item, source, place, why);
+    add(plan, &plan->mounts, item, mount->source, place, why);
     if (!plan->failed)
         sort_last(&plan->mounts);
+}
+
+void berth_plan_mount(struct berth_plan *plan, const char *source,
+                      const char *destination, enum berth_mount_mode mode,
+                      const char *from, const char *why)
+{
+    const struct berth_mount mount = {
+        .source = (char *)source, .destination = (char *)destination, .mode = mode};
+
+    plan_mount(plan, &mount, from, why);
 }
 
 void berth_plan_variable(struct berth_plan *plan, const char *name, const char *value,
@@ -100,7 +118,7 @@ int berth_plan_mounts(struct berth_plan *plan, const struct berth_strvec *list,
 
         if (berth_mount_parse(list->items[i], NULL, &mount, err) < 0)
             return -1;
-        berth_plan_mount(plan, mount.source, mount.destination, mount.mode, from, why);
+        plan_mount(plan, &mount, from, why);
     }
     return 0;
 }

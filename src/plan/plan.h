@@ -34,6 +34,7 @@ struct berth_plan_item {
         char *value;       /* of a variable; NULL: it is removed */
     };
     enum berth_mount_mode mode; /* of a mount */
+    char *flags;                /* of a mount (request/mount.h); NULL: none */
     const char *from;           /* BERTH_FROM_... */
     char *why;
 };
@@ -63,7 +64,7 @@ void berth_plan_mount(struct berth_plan *plan, const char *source,
 void berth_plan_variable(struct berth_plan *plan, const char *name, const char *value,
                          const char *from, const char *why);
 
-/* Add each mount of LIST, SRC:DST:ro|rw|sqsh. Returns 0, or -1 with a
+/* Add each mount of LIST, in full form (request/mount.h). Returns 0, or -1 with a
  * sentence in ERR if one cannot be parsed. */
 int berth_plan_mounts(struct berth_plan *plan, const struct berth_strvec *list,
                       const char *from, const char *why, struct berth_err *err);

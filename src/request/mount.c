@@ -12,28 +12,39 @@
 #include "base/text.h"
 #include "request/path.h"
 
+/* Those of a file or directory of the node. */
 static const char *const modes[] = {
     [BERTH_MOUNT_RW] = "rw", [BERTH_MOUNT_RO] = "ro", [BERTH_MOUNT_SQSH] = "sqsh"};
 
 enum { MODES = sizeof(modes) / sizeof(modes[0]) };
 
-#define EXPECTED "SRC[:DST[:ro|rw|sqsh]], DST from / and not / itself"
+#define TMPFS  "tmpfs"
+#define UMOUNT "umount"
 
-/* Flags of mounts that enroot knows. */
+#define EXPECTED        "SRC[:DST[:ro|rw|sqsh]], DST from / and not / itself"
+#define EXPECTED_TMPFS  "tmpfs:DST[:OPTION+OPTION...], DST from / and not / itself"
+#define EXPECTED_UMOUNT "umount:DST, DST from / and not / or /proc"
+
+/* Flags of mounts that enroot knows. Of those that are DONE nothing is left to do: the
+ * runtime binds with all that is mounted below, without set-user-ID programs and
+ * devices, makes the place, and no mount of the container reaches the host. Those that
+ * are KEPT berth does when the container has started. FOREIGN ones are refused. */
 struct enroot_flag {
     const char *text;
-    bool is_done; /* nothing is left to do: the runtime binds with all that is mounted
-                     below, without set-user-ID programs and devices, makes the place,
-                     and no mount of the container reaches the host */
+    enum { FOREIGN, DONE, KEPT } kind;
 };
 
 static const struct enroot_flag enroot_flags[] = {
-    {"bind", true},        {"rbind", true},        {"private", true},
-    {"rprivate", true},    {"slave", true},        {"rslave", true},
-    {"x-create=", true},   {"nosuid", true},       {"nodev", true},
-    {"nofail", false},     {"x-move", false},      {"x-detach", false},
-    {"unbindable", false}, {"runbindable", false}, {"noexec", false},
+    {"bind", DONE},       {"rbind", DONE},       {"private", DONE},
+    {"rprivate", DONE},   {"slave", DONE},       {"rslave", DONE},
+    {"x-create=", DONE},  {"nosuid", DONE},      {"nodev", DONE},
+    {"unbindable", KEPT}, {"runbindable", KEPT}, {"nofail", FOREIGN},
+    {"x-move", FOREIGN},  {"x-detach", FOREIGN}, {"noexec", FOREIGN},
 };
+
+/* Options of a tmpfs (tmpfs(5)); those that end in `=` have a value. */
+static const char *const tmpfs_options[] = {
+    "size=", "nr_inodes=", "mode=", "huge=", "noexec"};
 
 /* The mode of TEXT; MODES: it is none. */
 static int find_mode(const char *text)
@@ -58,6 +69,25 @@ static const struct enroot_flag *find_enroot_flag(const char *text)
     return NULL;
 }
 
+/* Is TEXT an option of a tmpfs? The kernel checks its value. */
+static bool is_tmpfs_option(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+                                  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789_%";
+
+    for (size_t i = 0; i < sizeof(tmpfs_options) / sizeof(tmpfs_options[0]); i++) {
+        const char *option = tmpfs_options[i];
+        const char *value = text + strlen(option);
+
+        if (!berth_text_ends(option, "=") && strcmp(text, option) == 0)
+            return true;
+        if (berth_text_ends(option, "=") && berth_text_starts(text, option))
+            return *value && !value[strspn(value, letters)];
+    }
+    return false;
+}
+
 /* Refuses FOREIGN, a flag of enroot in FLAGS, the third field of TEXT, which has MODE
  * besides. */
 static int refuse_flag(const char *foreign, int mode, const char *flags,
@@ -77,10 +107,18 @@ static int refuse_flag(const char *foreign, int mode, const char *flags,
                          text, foreign, meant.text);
 }
 
+/* Appends FLAG to RET, flags with `+` between them. */
+static void add_flag(struct berth_buf *ret, const char *flag)
+{
+    if (ret->used)
+        berth_buf_puts(ret, "+");
+    berth_buf_puts(ret, flag);
+}
+
 /* Reads FLAGS, the third field of TEXT: one mode at most (else *RET stays), and flags
- * of enroot, with `+` between them. Refuses a flag that would have to be done. */
-static int read_mode(const char *flags, const char *text, int *ret,
-                     struct berth_err *err)
+ * of enroot, with `+` between them. Appends to KEPT those that are to be done. */
+static int read_mode(const char *flags, const char *text, enum berth_mount_mode *ret,
+                     struct berth_buf *kept, struct berth_err *err)
 {
     BERTH_FREE char *copy = strdup(flags);
     const char *foreign = NULL;
@@ -94,8 +132,10 @@ static int read_mode(const char *flags, const char *text, int *ret,
         const struct enroot_flag *enroot = find_enroot_flag(flag);
         int found = find_mode(flag);
 
-        if (enroot && !enroot->is_done)
+        if (enroot && enroot->kind == FOREIGN)
             foreign = flag;
+        else if (enroot && enroot->kind == KEPT)
+            add_flag(kept, flag);
         else if (enroot)
             continue;
         else if (found == MODES || mode != MODES)
@@ -106,7 +146,34 @@ static int read_mode(const char *flags, const char *text, int *ret,
     if (foreign)
         return refuse_flag(foreign, mode, flags, text, err);
     if (mode != MODES)
-        *ret = mode;
+        *ret = (enum berth_mount_mode)mode;
+    return 0;
+}
+
+/* Reads FLAGS, the third field of TEXT, which is a tmpfs. Appends to KEPT its options.
+ */
+static int read_options(const char *flags, const char *text, struct berth_buf *kept,
+                        struct berth_err *err)
+{
+    BERTH_FREE char *copy = strdup(flags);
+    char *rest = copy;
+
+    if (!copy)
+        return berth_err_oom(err);
+    while (rest) {
+        const char *flag = strsep(&rest, "+");
+        const struct enroot_flag *enroot = find_enroot_flag(flag);
+
+        if (is_tmpfs_option(flag))
+            add_flag(kept, flag);
+        else if (strcmp(flag, modes[BERTH_MOUNT_RW]) != 0 &&
+                 (!enroot || enroot->kind != DONE))
+            return berth_err_set(err,
+                                 "'%s': '%s' is not an option of a tmpfs; expected "
+                                 "size=SIZE, nr_inodes=COUNT, mode=MODE, huge=WHEN or "
+                                 "noexec",
+                                 text, flag);
+    }
     return 0;
 }
 
@@ -121,7 +188,7 @@ static void add_ignored(const char *flags, struct berth_strvec *ret)
         const char *text = strsep(&rest, "+");
         const struct enroot_flag *flag = find_enroot_flag(text);
 
-        if (flag && flag->is_done && !berth_strvec_has(ret, text))
+        if (flag && flag->kind == DONE && !berth_strvec_has(ret, text))
             berth_strvec_push(ret, text);
     }
 }
@@ -144,27 +211,86 @@ void berth_mount_list_ignored(const char *text, struct berth_strvec *ret)
 }
 
 /* Refuses SOURCE, the first field of TEXT, and DESTINATION (NULL: none), the second, if
- * they are not paths but keywords of enroot, or begin with a blank. */
-static int check_keywords(const char *source, const char *destination, const char *text,
-                          struct berth_err *err)
+ * they begin with a blank. */
+static int check_blanks(const char *source, const char *destination, const char *text,
+                        struct berth_err *err)
 {
     if (*source == ' ' || (destination && *destination == ' '))
         return berth_err_set(err,
                              "'%s': a path begins with a blank; write mounts without "
                              "blanks between them (a path: './ name')",
                              text);
-    if (strcmp(source, "tmpfs") == 0)
-        return berth_err_set(err,
-                             "'%s': tmpfs is not a source; for a scratch directory "
-                             "write --container-args=--scratch=%s (a path: ./tmpfs)",
-                             text, berth_text_or(destination, "/tmp"));
-    if (strcmp(source, "umount") == 0)
-        return berth_err_set(err,
-                             "'%s': umount is not a source; leave it out, and to have "
-                             "no home directory write --no-container-mount-home (a "
-                             "path: ./umount)",
-                             text);
     return 0;
+}
+
+/* What SOURCE, the first field of a mount, makes of it. */
+static enum berth_mount_mode find_kind(const char *source)
+{
+    if (strcmp(source, TMPFS) == 0)
+        return BERTH_MOUNT_TMPFS;
+    if (strcmp(source, UMOUNT) == 0)
+        return BERTH_MOUNT_UMOUNT;
+    return BERTH_MOUNT_RW;
+}
+
+/* The form of a mount of MODE, for messages. */
+static const char *form_of(enum berth_mount_mode mode)
+{
+    switch (mode) {
+    case BERTH_MOUNT_TMPFS:
+        return EXPECTED_TMPFS;
+    case BERTH_MOUNT_UMOUNT:
+        return EXPECTED_UMOUNT;
+    default:
+        return EXPECTED;
+    }
+}
+
+bool berth_mount_has_source(enum berth_mount_mode mode)
+{
+    return mode != BERTH_MOUNT_TMPFS && mode != BERTH_MOUNT_UMOUNT;
+}
+
+/* Reads SOURCE, the first field of TEXT, into *RET. */
+static int read_source(const char *source, const char *base, const char *text,
+                       char **ret, struct berth_err *err)
+{
+    if (berth_mount_has_source(find_kind(source))) {
+        if (berth_path_absolute(source, base, ret, err) < 0)
+            return berth_err_at(err, "'%s'", text);
+        return 0;
+    }
+    *ret = strdup(source);
+    return *ret ? 0 : berth_err_oom(err);
+}
+
+/* Can PLACE, a clean path, be the place of a mount of MODE? Programs of berth in the
+ * container need /proc. */
+static bool is_place(const char *place, enum berth_mount_mode mode)
+{
+    if (strcmp(place, "/") == 0)
+        return false;
+    return mode != BERTH_MOUNT_UMOUNT || strcmp(place, "/proc") != 0;
+}
+
+/* The fields of a mount; NULL: it has no such field. */
+enum { SOURCE, DESTINATION, FLAGS, FIELDS, FIELDS_MOST };
+
+/* Checks that the FIELDS of TEXT, a mount of KIND, are there, and not too many. */
+static int check_fields(char *const field[FIELDS_MOST], enum berth_mount_mode kind,
+                        const char *text, struct berth_err *err)
+{
+    const char *destination = field[DESTINATION];
+    const bool has_source = berth_mount_has_source(kind);
+    bool is_right = *field[SOURCE] && !field[FIELDS];
+
+    if (destination && *destination != '/')
+        is_right = false;
+    if (!destination && !has_source)
+        is_right = false;
+    if (field[FLAGS] && kind == BERTH_MOUNT_UMOUNT)
+        is_right = false;
+    return is_right ? 0 : berth_err_expected(err, form_of(kind), text);
 }
 
 int berth_mount_parse(const char *text, const char *base, struct berth_mount *ret_mount,
@@ -173,37 +299,41 @@ int berth_mount_parse(const char *text, const char *base, struct berth_mount *re
     BERTH_FREE char *copy = strdup(text);
     BERTH_FREE char *source = NULL;
     BERTH_FREE char *destination = NULL;
-    const char *from, *to, *flags; /* the fields; NULL: not there */
+    BERTH_BUF struct berth_buf kept = {0};
+    char *field[FIELDS_MOST] = {0};
     char *rest = copy;
-    int mode = BERTH_MOUNT_RW;
+    enum berth_mount_mode mode;
 
     if (!copy)
         return berth_err_oom(err);
-    from = strsep(&rest, ":");
-    to = strsep(&rest, ":");
-    flags = strsep(&rest, ":");
-    if (check_keywords(from, to, text, err) < 0)
+    for (int count = 0; rest && count < FIELDS_MOST; count++)
+        field[count] = strsep(&rest, ":");
+    mode = find_kind(field[SOURCE]);
+    if (check_blanks(field[SOURCE], field[DESTINATION], text, err) < 0 ||
+        check_fields(field, mode, text, err) < 0)
         return -1;
-    if (rest || *from == '\0')
-        return berth_err_expected(err, EXPECTED, text);
-    if (to && *to == '\0')
-        return berth_err_expected(err, EXPECTED, text);
-    if (flags && read_mode(flags, text, &mode, err) < 0)
-        return -1;
+    if (field[FLAGS] && mode == BERTH_MOUNT_TMPFS) {
+        if (read_options(field[FLAGS], text, &kept, err) < 0)
+            return -1;
+    } else if (field[FLAGS]) {
+        if (read_mode(field[FLAGS], text, &mode, &kept, err) < 0)
+            return -1;
+    }
+    if (kept.failed)
+        return berth_err_oom(err);
 
-    if (berth_path_absolute(from, base, &source, err) < 0)
-        return berth_err_at(err, "'%s'", text);
-    if (to && *to != '/')
-        return berth_err_expected(err, EXPECTED, text);
-    destination = berth_path_clean(berth_text_or(to, source));
+    if (read_source(field[SOURCE], base, text, &source, err) < 0)
+        return -1;
+    destination = berth_path_clean(berth_text_or(field[DESTINATION], source));
     if (!destination)
         return berth_err_oom(err);
-    if (strcmp(destination, "/") == 0)
-        return berth_err_expected(err, EXPECTED, text);
+    if (!is_place(destination, mode))
+        return berth_err_expected(err, form_of(mode), text);
     *ret_mount = (struct berth_mount){
         .source = berth_steal(&source),
         .destination = berth_steal(&destination),
-        .mode = (enum berth_mount_mode)mode,
+        .mode = mode,
+        .flags = berth_steal(&kept.text),
     };
     return 0;
 }
@@ -291,13 +421,26 @@ int berth_mount_parse_list(const char *text, const char *base,
 void berth_mount_push(const struct berth_mount *mount, const char *source,
                       struct berth_strvec *mounts)
 {
-    berth_strvec_pushf(mounts, "%s:%s:%s", berth_text_or(source, mount->source),
-                       mount->destination, modes[mount->mode]);
+    BERTH_BUF struct berth_buf text = {0};
+    const char *before_flags = ":";
+
+    berth_buf_addf(&text, "%s:%s", berth_text_or(source, mount->source),
+                   mount->destination);
+    if (berth_mount_has_source(mount->mode)) {
+        berth_buf_addf(&text, ":%s", modes[mount->mode]);
+        before_flags = "+";
+    }
+    if (mount->flags)
+        berth_buf_addf(&text, "%s%s", before_flags, mount->flags);
+    mounts->failed |= text.failed;
+    if (text.text)
+        berth_strvec_push(mounts, text.text);
 }
 
 void berth_mount_fini(struct berth_mount *mount)
 {
     free(mount->source);
     free(mount->destination);
+    free(mount->flags);
     *mount = (struct berth_mount){0};
 }

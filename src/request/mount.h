@@ -10,26 +10,36 @@ enum berth_mount_mode {
     BERTH_MOUNT_RW,
     BERTH_MOUNT_RO,
     BERTH_MOUNT_SQSH, /* the files in a squashfs file, read-only */
+    /* the others have no source on the node, and are as in enroot */
+    BERTH_MOUNT_TMPFS,  /* an empty directory in memory */
+    BERTH_MOUNT_UMOUNT, /* not a mount: nothing of the node is to be there */
 };
 
-/* One mount, as written `SRC[:DST[:ro|rw|sqsh]]`. */
+/* One mount, as written `SRC[:DST[:ro|rw|sqsh]]`, `tmpfs:DST[:OPTION]` or `umount:DST`.
+ */
 struct berth_mount {
-    char *source;      /* on the node */
+    char *source;      /* on the node; or the word `tmpfs` or `umount` */
     char *destination; /* in the image, clean (request/path.h), so that one place has
                           one spelling; without DST the same as the source */
     enum berth_mount_mode mode;
+    char *flags; /* with `+` between them: options of a tmpfs (size=1G, mode=700, ...),
+                    or the propagation of a mount (unbindable); NULL: none */
 };
 
 /* Parses one mount. A relative SRC is below BASE, or an error if BASE is NULL. DST must
  * be absolute. On success the caller owns *RET_MOUNT (berth_mount_fini). Without a
- * mode: rw. After it, or in place of it, may be flags of enroot that ask for what is
- * done anyway (berth_mount_list_ignored()), with `+` between them; other words of
- * enroot (umount, tmpfs, nofail, ...) are refused with what to write here in place of
- * them. */
+ * mode: rw. After it, or in place of it, may be flags of enroot, with `+` between them:
+ * those of `flags` above, and those that ask for what is done anyway
+ * (berth_mount_list_ignored()). Others (nofail, ...) are refused with what to write
+ * here in place of them. */
 int berth_mount_parse(const char *text, const char *base, struct berth_mount *ret_mount,
                       struct berth_err *err);
 
-/* Parses one mount and appends it to MOUNTS in full form, `SRC:DST:ro|rw|sqsh`. */
+/* Does a mount of MODE show a file or directory of the node? */
+bool berth_mount_has_source(enum berth_mount_mode mode);
+
+/* Parses one mount and appends it to MOUNTS in full form: `SRC:DST:ro|rw|sqsh[+FLAG]`,
+ * `tmpfs:DST[:OPTION]` or `umount:DST`. */
 int berth_mount_append(const char *text, const char *base, struct berth_strvec *mounts,
                        struct berth_err *err);
 

@@ -141,7 +141,7 @@ static bool has_room(const struct berth_launch *launch, const char *source,
 
     if (!above)
         return true;
-    if (above->mode == BERTH_MOUNT_SQSH)
+    if (above->mode == BERTH_MOUNT_SQSH || !berth_mount_has_source(above->mode))
         return false;
     if (asprintf(&there, "%s%s", above->source, place + strlen(above->destination)) <
         0) {
@@ -256,10 +256,14 @@ static void add_end(struct berth_launch *launch, const struct berth_mount *mount
 {
     static const char *const modes[] = {
         [BERTH_MOUNT_RW] = "rw", [BERTH_MOUNT_RO] = "ro", [BERTH_MOUNT_SQSH] = "sqsh"};
-    BERTH_FREE char *end = realpath(mount->destination, NULL);
-    BERTH_FREE char *source = realpath(mount->source, NULL);
+    BERTH_FREE char *end = NULL;
+    BERTH_FREE char *source = NULL;
     BERTH_FREE char *why = NULL;
 
+    if (!berth_mount_has_source(mount->mode))
+        return;
+    end = realpath(mount->destination, NULL);
+    source = realpath(mount->source, NULL);
     if (!end || !source || strcmp(end, mount->destination) == 0)
         return;
     if (!is_in_mount(launch, mount->destination))

@@ -61,6 +61,8 @@ static int check_mount(const struct berth_mount *mount, struct berth_err *err)
     if (check_name(option, mount->source, err) < 0 ||
         check_name(option, mount->destination, err) < 0)
         return -1;
+    if (!berth_mount_has_source(mount->mode))
+        return 0;
     if (access(mount->source, F_OK) < 0 && errno == ENOENT)
         return berth_err_set(
             err,

@@ -29,6 +29,7 @@
 #include "container/mountcheck.h"
 #include "container/namespaces.h"
 #include "container/overlay.h"
+#include "container/ownmounts.h"
 #include "container/processes.h"
 #include "ipc/report.h"
 #include "inside/hostserver.h"
@@ -224,8 +225,14 @@ static int separate(struct supervisor *supervisor, const char *why,
     struct berth_holder *holder = &supervisor->binder.holder;
     const struct berth_request *request = supervisor->launch.request;
     const char *name = request->container_name;
+    const char *mount = berth_ownmounts_find(&request->mounts);
     int result;
 
+    if (mount)
+        return berth_err_set(err,
+                             "--container-mounts: '%s': only in a container that the "
+                             "tasks of a node share: %s",
+                             mount, why);
     if (request->save && !berth_request_is_explained(request))
         return berth_err_set(err,
                              "--container-save: each task has a container of its own: "
@@ -500,6 +507,8 @@ static int start_for_step(struct supervisor *supervisor, struct berth_err *err)
         return -1;
     berth_envdiff(environ, supervisor->environment.items, &supervisor->changes);
     add_umask(supervisor);
+    if (berth_ownmounts_do(*holder, &launch->request->mounts, err) < 0)
+        return -1;
     if (start->inner >= 0)
         berth_database_correct(*holder, launch->request);
     if (berth_servers_check(&supervisor->servers, launch->order->terms.image,

@@ -184,9 +184,14 @@ static bool changes(const struct berth_mount *mount, const struct berth_mount *o
         *ret_failed = true;
         return false;
     }
+    /* with a directory goes what is mounted below it */
+    if (mount->mode == BERTH_MOUNT_UMOUNT && berth_path_is_within(above, place))
+        return true;
     if (!berth_path_is_within(place, above))
         return false;
-    if (mount->mode == BERTH_MOUNT_SQSH || !berth_path_is_within(source, from))
+    if (mount->mode == BERTH_MOUNT_SQSH || !berth_mount_has_source(mount->mode))
+        return true;
+    if (!berth_path_is_within(source, from))
         return true;
 
     /* The same file at the same place changes nothing. */
@@ -220,8 +225,10 @@ static int check_forbidden(const struct berth_site *site,
                            const char *real, struct berth_err *err)
 {
     bool failed = false;
-    const char *found = find_forbidden(site, mount->source, &failed);
+    const char *found = NULL;
 
+    if (berth_mount_has_source(mount->mode))
+        found = find_forbidden(site, mount->source, &failed);
     if (!found && *real)
         found = find_forbidden(site, real, &failed);
     if (!found)
@@ -307,12 +314,14 @@ static int check_source(const char *text, const char *real, bool is_named,
     BERTH_MOUNT struct berth_mount mount = {0};
     BERTH_FREE char *clean = NULL;
 
+    if (berth_mount_parse(text, NULL, &mount, err) < 0)
+        return -1;
+    if (!berth_mount_has_source(mount.mode))
+        return 0;
     if (!*real || strchr(real, ':'))
         return refuse_source(text, real, err);
     if (!is_named)
         return 0;
-    if (berth_mount_parse(text, NULL, &mount, err) < 0)
-        return -1;
     clean = berth_path_clean(mount.source);
     if (clean && strcmp(clean, real) == 0)
         return 0;

@@ -150,6 +150,54 @@ static int check_root(const struct berth_site *site,
     return berth_site_cite(site, "runtime.raw_args", "", err);
 }
 
+/* Refuses MOUNT, `umount:DST`, written as TEXT, if the site does not allow what could
+ * do the same. */
+static int check_unmount(const struct berth_site *site,
+                         const struct berth_rules_job *job,
+                         const struct berth_mount *mount, const char *text,
+                         struct berth_err *err)
+{
+    const unsigned int line =
+        berth_rules_forbidden(site, job, BERTH_OPTION_NO_MOUNT_HOME);
+    BERTH_STRVEC struct berth_strvec flag = {0};
+    struct berth_err why;
+
+    if (line)
+        return berth_err_set(err,
+                             "--container-mounts: '%s': it could do what "
+                             "--no-container-mount-home does, which a rule of this "
+                             "site forbids; leave it out (%s:%u)",
+                             text, site->file, line);
+    berth_strvec_pushf(&flag, "--no-mount=%s", mount->destination);
+    if (flag.failed)
+        return berth_err_oom(err);
+    if (berth_flags_check_args(site, &flag, &why) == 0)
+        return 0;
+    berth_err_set(err,
+                  "--container-mounts: '%s': it does what the flag --no-mount of the "
+                  "runtime does, which this site does not allow; leave it out",
+                  text);
+    return berth_site_cite(site, "runtime.raw_args", "", err);
+}
+
+/* Refuses each mount that is to be taken away, if the site does not allow that. */
+static int check_unmounts(const struct berth_site *site,
+                          const struct berth_rules_job *job,
+                          const struct berth_request *request, struct berth_err *err)
+{
+    for (size_t i = 0; i < request->mounts.count; i++) {
+        const char *text = request->mounts.items[i];
+        BERTH_MOUNT struct berth_mount mount = {0};
+
+        if (berth_mount_parse(text, NULL, &mount, err) < 0)
+            return berth_err_at(err, "--container-mounts");
+        if (mount.mode == BERTH_MOUNT_UMOUNT &&
+            check_unmount(site, job, &mount, text, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Refuses flags and variables that the site forbids on every node. */
 static int check_args(const struct berth_site *site,
                       const struct berth_request *request, struct berth_err *err)
@@ -290,6 +338,8 @@ static int check_asked(const struct berth_site *site, const struct berth_rules_j
     if (berth_rules_refuse(site, job, request, err) < 0)
         return -1;
     if (berth_detours_check(site, job, request, environment, err) < 0)
+        return -1;
+    if (check_unmounts(site, job, request, err) < 0)
         return -1;
     if (environment && berth_flags_check_environment(site, environment, err) < 0)
         return -1;

@@ -309,6 +309,8 @@ static void warn_of_mounts(const char *prefix, const struct berth_request *reque
 
         if (berth_mount_parse(request->mounts.items[i], NULL, &mount, NULL) < 0)
             continue;
+        if (mount.mode == BERTH_MOUNT_UMOUNT)
+            continue;
         place = find_hidden(mount.destination);
         if (!place || place->is_warned)
             continue;

@@ -69,6 +69,9 @@ static const struct {
      "--mount 'type=bind,\"source=/x\",\"destination=/d\",ro' "
      "--mount 'type=bind,\"source=/d\",\"destination=/d/e\"' "
      "--mount 'type=bind,\"source=/y\",\"destination=/dd\"' /a.sif"},
+    {"image=/a.sif&mounts=tmpfs:/x:size%3D1G&mounts=umount:/y&mounts=/d:/"
+     "d:ro%2Bunbindable",
+     "--scratch /x --mount 'type=bind,\"source=/d\",\"destination=/d\",ro' /a.sif"},
     /* of several sources for one place, the last */
     {"image=/a.sif&mount-home=&mounts=/mine:/home/u:rw",
      "--mount 'type=bind,\"source=/mine\",\"destination=/home/u\"' /a.sif"},

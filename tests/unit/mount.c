@@ -13,12 +13,12 @@
 #define BLANK                                                                          \
     ": a path begins with a blank; write mounts without blanks between them (a path: " \
     "'./ name')"
-#define NO_UMOUNT                                                                      \
-    ": umount is not a source; leave it out, and to have no home directory write "     \
-    "--no-container-mount-home (a path: ./umount)"
-#define NO_TMPFS(place)                                                                \
-    ": tmpfs is not a source; for a scratch directory write "                          \
-    "--container-args=--scratch=" place " (a path: ./tmpfs)"
+#define OF_UMOUNT "expected umount:DST, DST from / and not / or /proc, got "
+#define OF_TMPFS                                                                       \
+    "expected tmpfs:DST[:OPTION+OPTION...], DST from / and not / itself, got "
+#define NO_OPTION(option)                                                              \
+    ": '" option "' is not an option of a tmpfs; expected size=SIZE, "                 \
+    "nr_inodes=COUNT, mode=MODE, huge=WHEN or noexec"
 
 static const struct {
     const char *text;
@@ -26,26 +26,33 @@ static const struct {
     const char *source;
     const char *destination;
     enum berth_mount_mode mode;
+    const char *flags;
 } good[] = {
-    {"/a", NULL, "/a", "/a", BERTH_MOUNT_RW},
-    {"/a:/b", NULL, "/a", "/b", BERTH_MOUNT_RW},
-    {"/a:/b:rw", NULL, "/a", "/b", BERTH_MOUNT_RW},
-    {"/a:/b:ro", NULL, "/a", "/b", BERTH_MOUNT_RO},
-    {"/a:/b:ro+rprivate", NULL, "/a", "/b", BERTH_MOUNT_RO},
-    {"/a:/b:rbind+ro+x-create=dir", NULL, "/a", "/b", BERTH_MOUNT_RO},
-    {"/a:/b:rslave", NULL, "/a", "/b", BERTH_MOUNT_RW},
-    {"/a.sqsh:/b:sqsh", NULL, "/a.sqsh", "/b", BERTH_MOUNT_SQSH},
-    {"a", "/home", "/home/a", "/home/a", BERTH_MOUNT_RW},
-    {"./a:/b:ro", "/home", "/home/a", "/b", BERTH_MOUNT_RO},
-    {"./tmpfs:/b", "/home", "/home/tmpfs", "/b", BERTH_MOUNT_RW},
-    {"/tmpfs:/b", "/home", "/tmpfs", "/b", BERTH_MOUNT_RW},
-    {"..:/b", "/home", "/home/..", "/b", BERTH_MOUNT_RW},
-    {"/a//b/", NULL, "/a//b/", "/a/b", BERTH_MOUNT_RW},
-    {"/a:/b//c/./d/../:ro", NULL, "/a", "/b/c", BERTH_MOUNT_RO},
-    {"../x", "/home/u", "/home/u/../x", "/home/x", BERTH_MOUNT_RW},
-    {"./ b", "/home", "/home/ b", "/home/ b", BERTH_MOUNT_RW},
-    {"./umount:/b", "/home", "/home/umount", "/b", BERTH_MOUNT_RW},
-    {"/a b:/c \"d\"", NULL, "/a b", "/c \"d\"", BERTH_MOUNT_RW},
+    {"/a", NULL, "/a", "/a", BERTH_MOUNT_RW, NULL},
+    {"/a:/b", NULL, "/a", "/b", BERTH_MOUNT_RW, NULL},
+    {"/a:/b:rw", NULL, "/a", "/b", BERTH_MOUNT_RW, NULL},
+    {"/a:/b:ro", NULL, "/a", "/b", BERTH_MOUNT_RO, NULL},
+    {"/a:/b:ro+rprivate", NULL, "/a", "/b", BERTH_MOUNT_RO, NULL},
+    {"/a:/b:rbind+ro+x-create=dir", NULL, "/a", "/b", BERTH_MOUNT_RO, NULL},
+    {"/a:/b:rslave", NULL, "/a", "/b", BERTH_MOUNT_RW, NULL},
+    {"/a.sqsh:/b:sqsh", NULL, "/a.sqsh", "/b", BERTH_MOUNT_SQSH, NULL},
+    {"a", "/home", "/home/a", "/home/a", BERTH_MOUNT_RW, NULL},
+    {"./a:/b:ro", "/home", "/home/a", "/b", BERTH_MOUNT_RO, NULL},
+    {"./tmpfs:/b", "/home", "/home/tmpfs", "/b", BERTH_MOUNT_RW, NULL},
+    {"/tmpfs:/b", "/home", "/tmpfs", "/b", BERTH_MOUNT_RW, NULL},
+    {"..:/b", "/home", "/home/..", "/b", BERTH_MOUNT_RW, NULL},
+    {"/a//b/", NULL, "/a//b/", "/a/b", BERTH_MOUNT_RW, NULL},
+    {"/a:/b//c/./d/../:ro", NULL, "/a", "/b/c", BERTH_MOUNT_RO, NULL},
+    {"../x", "/home/u", "/home/u/../x", "/home/x", BERTH_MOUNT_RW, NULL},
+    {"./ b", "/home", "/home/ b", "/home/ b", BERTH_MOUNT_RW, NULL},
+    {"./umount:/b", "/home", "/home/umount", "/b", BERTH_MOUNT_RW, NULL},
+    {"/a b:/c \"d\"", NULL, "/a b", "/c \"d\"", BERTH_MOUNT_RW, NULL},
+    {"/a:/b:unbindable+ro", NULL, "/a", "/b", BERTH_MOUNT_RO, "unbindable"},
+    {"/a:/b:rw+runbindable", NULL, "/a", "/b", BERTH_MOUNT_RW, "runbindable"},
+    {"tmpfs:/x", NULL, "tmpfs", "/x", BERTH_MOUNT_TMPFS, NULL},
+    {"tmpfs:/x/../y:size=50%+rw+nosuid+huge=within_size+noexec", "/w", "tmpfs", "/y",
+     BERTH_MOUNT_TMPFS, "size=50%+huge=within_size+noexec"},
+    {"umount:/root/", "/w", "umount", "/root", BERTH_MOUNT_UMOUNT, NULL},
 };
 
 TEST_ROWS(all_forms_are_read, good)
@@ -57,6 +64,7 @@ TEST_ROWS(all_forms_are_read, good)
     ck_assert_str_eq(mount.source, good[_i].source);
     ck_assert_str_eq(mount.destination, good[_i].destination);
     ck_assert_int_eq(mount.mode, good[_i].mode);
+    ck_assert_pstr_eq(mount.flags, good[_i].flags);
     berth_mount_fini(&mount);
     ck_assert_ptr_null(mount.source);
 }
@@ -68,16 +76,22 @@ static const struct {
 } bad[] = {
     {"", NULL, EXPECTED "''"},
     {":", NULL, EXPECTED "':'"},
-    {"tmpfs", "/w", "'tmpfs'" NO_TMPFS("/tmp")},
-    {"tmpfs:/x", "/w", "'tmpfs:/x'" NO_TMPFS("/x")},
-    {"tmpfs:/x:size=1G", "/w", "'tmpfs:/x:size=1G'" NO_TMPFS("/x")},
-    {"umount:/root", "/w", "'umount:/root'" NO_UMOUNT},
+    {"tmpfs", "/w", OF_TMPFS "'tmpfs'"},
+    {"tmpfs:x", "/w", OF_TMPFS "'tmpfs:x'"},
+    {"tmpfs:/", "/w", OF_TMPFS "'tmpfs:/'"},
+    {"tmpfs:/x:ro", "/w", "'tmpfs:/x:ro'" NO_OPTION("ro")},
+    {"tmpfs:/x:size=", "/w", "'tmpfs:/x:size='" NO_OPTION("size=")},
+    {"tmpfs:/x:mode=1+uid=0", "/w", "'tmpfs:/x:mode=1+uid=0'" NO_OPTION("uid=0")},
+    {"tmpfs:/x:size=1;2", "/w", "'tmpfs:/x:size=1;2'" NO_OPTION("size=1;2")},
+    {"umount", "/w", OF_UMOUNT "'umount'"},
+    {"umount:/", "/w", OF_UMOUNT "'umount:/'"},
+    {"umount:/a/../proc", "/w", OF_UMOUNT "'umount:/a/../proc'"},
+    {"umount:/x:ro", "/w", OF_UMOUNT "'umount:/x:ro'"},
     {" /b", "/w", "' /b'" BLANK},
     {"/a: /b", "/w", "'/a: /b'" BLANK},
     {"/a:/b:ro+nofail", "/w", "'/a:/b:ro+nofail'" ENROOT("nofail", "/a:/b:ro")},
     {"/a:/b:rbind+noexec", "/w", "'/a:/b:rbind+noexec'" ENROOT("noexec", "/a:/b")},
-    {"/a:/b:unbindable+ro", "/w",
-     "'/a:/b:unbindable+ro'" ENROOT("unbindable", "/a:/b:ro")},
+    {"/home:../home", "/w", EXPECTED "'/home:../home'"},
     {"/a:/b:x-create", "/w", EXPECTED "'/a:/b:x-create'"},
     {"/a:/b:ro+rw", "/w", EXPECTED "'/a:/b:ro+rw'"},
     {"/a:/b:ro+", "/w", EXPECTED "'/a:/b:ro+'"},
@@ -114,6 +128,8 @@ static const struct {
     {"/a,b:/c:ro", "/a:/a:rw\n/base/b:/c:ro\n"},
     {"d.sqsh:/d:sqsh", "/base/d.sqsh:/d:sqsh\n"},
     {"/a,/a", "/a:/a:rw\n/a:/a:rw\n"},
+    {"a:/b:unbindable+ro", "/base/a:/b:ro+unbindable\n"},
+    {"tmpfs:/x:size=1G+mode=700,umount:/y", "tmpfs:/x:size=1G+mode=700\numount:/y\n"},
     {"/a,", NULL},
     {",/a", NULL},
     {"/a,,/b", NULL},

@@ -252,6 +252,8 @@ static const struct decision site_mounts[] = {
     {"forced=/x:/x:ro", "image=/a&mounts=/x/u:/x/u:rw",
      "image=/a&mounts=/x/u:/x/u:rw&mounts=/x:/x:ro"},
     {"forced=/home:/home:rw", "image=/a", "image=/a&mounts=/home:/home:rw"},
+    {"forced=/x:/y:ro forbidden=/secret", "image=/a&mounts=tmpfs:/x&mounts=umount:/z",
+     "image=/a&mounts=tmpfs:/x&mounts=umount:/z&mounts=/x:/y:ro"},
     {"forced=/x:/y:ro rule=container-mounts=/r:/y", "image=/a",
      "image=/a&mounts=/r:/y:rw"},
     {"default=/x:/y:ro default=/none:/n:ro", "image=/a", "image=/a&mounts=/x:/y:ro"},
@@ -447,6 +449,7 @@ TEST_ROWS(a_rule_that_cannot_be_is_named, wrong_rules)
 static const struct refusal forbidden[] = {
     {"forbid=container-remap-root=", NULL,
      "image=/a&remap-root=", FORBIDDEN("remap-root")},
+    {"forbid=container-mounts=", NULL, "image=/a&mounts=tmpfs:/x", FORBIDDEN("mounts")},
     {"forbid=container-writable=", NULL, "image=/a&name=work",
      "--container-name: the image could be written to, and a rule of this site forbids "
      "--container-writable; add --container-readonly (berth.yaml:1)"},
@@ -473,6 +476,9 @@ static const struct refusal flags[] = {
     {"deny=", NULL, "image=/a&remap-root=",
      "--container-remap-root: it is the flag --fakeroot of the runtime, which this "
      "site does not allow; leave it out"},
+    {"deny=", NULL, "image=/a&mounts=umount:/home/u",
+     "--container-mounts: 'umount:/home/u': it does what the flag --no-mount of the "
+     "runtime does, which this site does not allow; leave it out"},
     {"deny=", "APPTAINER_BIND=/x", "image=/a", IS_FLAG("APPTAINER_BIND")},
     {"allow=--nv", "SINGULARITY_PID=1", "image=/a", IS_FLAG("SINGULARITY_PID")},
     {"allow=--nv allow=--pid", NULL, "image=/a&args=--ipc",
@@ -503,6 +509,10 @@ TEST_ROWS(a_flag_that_is_not_allowed_is_named, flags)
 }
 
 static const struct refusal likes[] = {
+    {"forbid=no-container-mount-home=", NULL, "image=/a&mounts=umount:/home/u",
+     "--container-mounts: 'umount:/home/u': it could do what "
+     "--no-container-mount-home does, which a rule of this site forbids; leave it out "
+     "(berth.yaml:1)"},
     {"forbid=container-remap-root=", NULL, "image=/a&args=--fakeroot",
      LIKE_FLAG("--fakeroot", "container-remap-root")},
     {"forbid=container-writable=", NULL, "image=/a&args=--writable-tmpfs",
@@ -594,6 +604,15 @@ static const struct refusal mount_places[] = {
      MOUNTED_THERE("/e:/y/bin:rw")},
     {"forced=/x:/y:ro", NULL, "image=/a&mounts=/x/b:/y/c:rw",
      MOUNTED_THERE("/x/b:/y/c:rw")},
+    {"forced=/x:/y:ro", NULL, "image=/a&mounts=tmpfs:/y/bin",
+     MOUNTED_THERE("tmpfs:/y/bin")},
+    {"forced=/x:/y/z:ro", NULL, "image=/a&mounts=umount:/y",
+     "mount 'umount:/y': this site itself mounts '/x:/y/z:ro' there; choose another "
+     "place in the image"},
+    {"forbidden=/secret", NULL, "image=/a&mounts=tmpfs:/secret/x",
+     "mount 'tmpfs:/secret/x': this site forbids '/secret', everything in it and the "
+     "directories above it; leave the mount out, or start in another directory if "
+     "this is the working directory"},
     {"forbidden=/home/u", NULL, "image=/a",
      "mount '/home/u:/home/u:rw': this site forbids '/home/u', everything in it and "
      "the directories above it; leave the mount out, or start in another directory if "

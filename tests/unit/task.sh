@@ -359,7 +359,7 @@ launch 'each task has a container of its own' 'step:nodes=1;' ''
 place='berth: n1:'
 become() { "$inimage" become "$@"; }
 expect 'a working directory that the image does not have' 1 \
-    "$place --container-workdir: 'T/gone': No such file or directory; expected a directory of the image or of a mount" \
+    "$place --container-workdir=T/gone: No such file or directory; expected a directory of the image or of a mount" \
     become --workdir "$T/gone" ./app
 printf '#!/bin/sh\n\necho "There is no runscript defined for this container\\n";\n' >none.1.x
 printf '#!/bin/sh\necho "entry $*"\n' >entry.1.x

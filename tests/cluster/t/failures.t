@@ -244,9 +244,9 @@ chmod 755 $other" "rm -f $other"
             srun -N2 -n2 --container-image=/home/alice/mine.sif --container-mount-home sh -c "cd; sleep 1; $commands"
         alice rm mine.sif
     done
-    ends=1 refused "workdir missing" "--container-workdir: '/no/dir': No such file.*; expected" "$IMAGE" \
+    ends=1 refused "workdir missing" "--container-workdir=/no/dir: No such file.*; expected" "$IMAGE" \
         --container-workdir=/no/dir
-    refused "workdir not to be entered" "--container-workdir: '/mnt/bobs': Permission denied; expected" "$IMAGE" \
+    refused "workdir not to be entered" "--container-workdir=/mnt/bobs: Permission denied; expected" "$IMAGE" \
         --container-mounts=/srv/nodes:/mnt --container-workdir=/mnt/bobs
     refused "mount of a directory over a file" "did not start it: .*; mount a directory over a directory" "$IMAGE" \
         --container-mounts=/srv/cwd:/bin/cat

@@ -114,6 +114,39 @@ try "... keeps its name, if the container has it" "$home/scratch/sub" -- \
 on login alice bash -c "mkdir -p $V/walk && echo in >$V/walk/f && chmod 311 $V/walk"
 try "a working directory that cannot be listed" in -- bash -c "cd $V/walk && ${step[*]} cat f"
 
+# ---- a directory in memory, a mount taken away, the propagation
+
+try "a directory in memory has the options that were asked for" "~^tmpfs .*noexec.*size=2097152k.*mode=700.*huge=within_size$" -- \
+    "${step[@]}" "--container-mounts=tmpfs:/var/lib/memory:size=2G+mode=700+huge=within_size+noexec" \
+    findmnt -n -o fstype,options /var/lib/memory
+# shellcheck disable=SC2016 # the tasks' variables
+try "... is empty, and the tasks of a node share it" "0 1${nl}0 1" -- \
+    srun -Q -w n1 -N1 -n2 "--container-image=$A" --container-mounts=tmpfs:/srv sh -c \
+    'touch "/srv/$SLURM_LOCALID"; until [ -e /srv/0 ] && [ -e /srv/1 ]; do sleep 0.1; done; ls /srv | xargs'
+try "... with an option that the kernel refuses" \
+    "~--container-mounts: 'tmpfs:/x:mode=zzz': a tmpfs cannot be mounted: Invalid argument; check its options.*status" -- \
+    "${step[@]}" --container-mounts=tmpfs:/x:mode=zzz true
+try "... where each task has a container of its own" \
+    "~--container-mounts: 'tmpfs:/x': only in a container that the tasks of a node share: the container has a process namespace.*status" -- \
+    "${step[@]}" --container-mounts=tmpfs:/x --container-args=--pid true
+for it in "$home" /tmp /etc/hosts; do
+    try "a mount of the runtime is taken away: $it" "~^status 1$" "grep -v ^srun:" -- \
+        "${step[@]}" "--container-mounts=umount:$it" findmnt "$it"
+done
+try "... root's home" gone -- \
+    "${step[@]}" --container-mount-home --container-remap-root --container-mounts=umount:/root \
+    sh -c 'findmnt /root || echo gone'
+try "... where nothing is mounted" \
+    "~--container-mounts: 'umount:/usr': nothing is mounted there by itself; leave it out.*status" -- \
+    "${step[@]}" --container-mounts=umount:/usr true
+try "... and where there is no such path" "~'umount:/none': No such file or directory; leave it out.*status" -- \
+    "${step[@]}" --container-mounts=umount:/none true
+try "a mount that cannot be mounted again" "private,unbindable ro,nosuid,nodev" "sed 's/,relatime.*//; s/  */ /'" -- \
+    "${step[@]}" "--container-mounts=$V/1:/data:unbindable+ro" findmnt -n -o propagation,options /data
+try "an account shows them" "~yours: tmpfs:/x:size=1G, umount:/tmp, .*$V/1:/data:ro\\+unbindable" "grep mounts:" -- \
+    "${step[@]}" "--container-mounts=tmpfs:/x:size=1G,umount:/tmp,$V/1:/data:ro+unbindable" \
+    --container-explain true
+
 # ---- TMPDIR
 
 on login,n1,n2 root install -d -m 1777 /localscratch
