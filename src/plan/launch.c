@@ -47,14 +47,6 @@ static void push_mount(const char *source, const char *destination,
     berth_strvec_push(argv, record.text);
 }
 
-static void push_home(const struct berth_launch *launch, struct berth_strvec *argv)
-{
-    if (launch->request->home == BERTH_NO) {
-        berth_strvec_push(argv, "--no-mount");
-        berth_strvec_push(argv, "home,cwd");
-    }
-}
-
 /* slurmstepd makes these directories for a step (mpi/pmix and mpi/cray_shasta of
  * Slurm). */
 void berth_launch_manager_places(const struct berth_request *request,
@@ -210,6 +202,33 @@ static void push_option(const char *option, const char *value,
         return;
     berth_strvec_push(argv, option);
     berth_strvec_push(argv, value);
+}
+
+/* Make HOME of the task the home directory in the container, if it is not that of the
+ * user database, which the runtime would take: who asks for the home directory by an
+ * option has set HOME for it. */
+static void push_own_home(const struct berth_launch *launch, struct berth_strvec *argv)
+{
+    const char *account = launch->account_home;
+    const bool is_root = launch->request->root == BERTH_YES;
+
+    if (!launch->home || !account || strcmp(launch->home, account) == 0)
+        return;
+    if (strchr(launch->home, ':')) /* the runtime reads a second path after it */
+        return;
+    berth_strvec_push(argv, "--home");
+    if (is_root)
+        berth_strvec_pushf(argv, "%s:/root", launch->home);
+    else
+        berth_strvec_push(argv, launch->home);
+}
+
+static void push_home(const struct berth_launch *launch, struct berth_strvec *argv)
+{
+    if (launch->request->home == BERTH_NO)
+        push_option("--no-mount", "home,cwd", argv);
+    if (launch->request->home == BERTH_YES)
+        push_own_home(launch, argv);
 }
 
 /* For a tmpfs the runtime makes the place; container/ownmounts.h does the rest when the

@@ -137,6 +137,36 @@ TEST(what_is_not_known_is_left_out)
     assert_starts(&launch, "/a.sif");
 }
 
+#define MOUNT_OF(home)                                                                 \
+    "--mount 'type=bind,\"source=" home "\",\"destination=" home "\"'"
+
+static const struct {
+    const char *home, *account;
+    enum berth_choice choice, root;
+    const char *words;
+} homes[] = {
+    {"/home/u", "/home/u", BERTH_YES, BERTH_UNSAID, MOUNT_OF("/home/u") " /a.sif"},
+    {"/scratch/u", "/home/u", BERTH_YES, BERTH_UNSAID,
+     "--home /scratch/u " MOUNT_OF("/scratch/u") " /a.sif"},
+    {"/scratch/u", "/home/u", BERTH_YES, BERTH_YES,
+     "--fakeroot --no-mount /etc/localtime --home /scratch/u:/root " MOUNT_OF(
+         "/scratch/u") " /a.sif"},
+    {"/scratch/u", "/home/u", BERTH_UNSAID, BERTH_UNSAID, "/a.sif"},
+    {"/scratch/u", NULL, BERTH_YES, BERTH_UNSAID, MOUNT_OF("/scratch/u") " /a.sif"},
+    {"/s:u", "/home/u", BERTH_YES, BERTH_UNSAID, MOUNT_OF("/s:u") " /a.sif"},
+};
+
+TEST_ROWS(the_home_directory_is_that_of_the_task, homes)
+{
+    const struct berth_request request = {
+        .image = (char *)"/a.sif", .home = homes[_i].choice, .root = homes[_i].root};
+    struct berth_launch launch = usual(&request);
+
+    launch.home = homes[_i].home;
+    launch.account_home = homes[_i].account;
+    assert_starts(&launch, homes[_i].words);
+}
+
 TEST(a_directory_for_what_tasks_write)
 {
     const struct berth_request request = {.image = (char *)"/a.sif",

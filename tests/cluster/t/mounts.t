@@ -114,6 +114,17 @@ try "... keeps its name, if the container has it" "$home/scratch/sub" -- \
 on login alice bash -c "mkdir -p $V/walk && echo in >$V/walk/f && chmod 311 $V/walk"
 try "a working directory that cannot be listed" in -- bash -c "cd $V/walk && ${step[*]} cat f"
 
+# ---- HOME
+
+# of the task
+# shellcheck disable=SC2016
+show='echo $HOME; ls ~'
+try "the home directory is HOME, if the option asks for one" "$V/1${nl}f" -- \
+    env "HOME=$V/1" "${step[@]}" --container-mount-home bash -c "$show"
+try "... also root's" "/root${nl}f" -- \
+    env "HOME=$V/1" "${step[@]}" --container-mount-home --container-remap-root bash -c "$show"
+try "... else that of the runtime" "~^$home" -- env "HOME=$V/1" "${step[@]}" bash -c "$show"
+
 # ---- a directory in memory, a mount taken away, the propagation
 
 try "a directory in memory has the options that were asked for" "~^tmpfs .*noexec.*size=2097152k.*mode=700.*huge=within_size$" -- \
