@@ -75,6 +75,8 @@ int berth_apply_site_to_found(struct berth_terms *terms, struct berth_request *r
                               struct berth_err *err)
 {
     const struct berth_site site = {
+        .images.has_uris = terms->has_uris,
+        .images.uris = terms->uris,
         .images.roots = terms->roots,
         .images.owners = terms->owners,
         .places = terms->image_places,
@@ -82,7 +84,7 @@ int berth_apply_site_to_found(struct berth_terms *terms, struct berth_request *r
     char *path;
 
     if (request->uri && terms->has_uris)
-        return 0;
+        return berth_policy_check_uri(&site, request->uri, err);
     if (!berth_allowed_is_restricted(&site))
         return 0;
     free(terms->image);

@@ -13,6 +13,7 @@ enum { LONGEST_NAME = 63 };
 static const char first_letters[] = "abcdefghijklmnopqrstuvwxyz"
                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                     "0123456789";
+static const char digits[] = "0123456789";
 static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
                               "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                               "0123456789._-";
@@ -57,4 +58,15 @@ bool berth_named_same(const char *a, const char *b)
     const int length = berth_named_length(a);
 
     return length == berth_named_length(b) && strncmp(a, b, (size_t)length) == 0;
+}
+
+bool berth_named_is_step(const char *text)
+{
+    const size_t job = strspn(text, digits);
+    const char *step = text + job + strlen(".");
+
+    if (job == 0 || text[job] != '.')
+        return false;
+    return *step &&
+           (int)(job + strlen(".") + strspn(step, digits)) == berth_named_length(text);
 }

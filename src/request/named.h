@@ -26,5 +26,9 @@ const char *berth_named_flag(const char *text);
 /* Are the names in A and B, two such values, equal? */
 bool berth_named_same(const char *a, const char *b);
 
+/* Is the name in TEXT a number of a job and one of a step, JOB.STEP, by which pyxis
+ * finds the container of a step that has no name? */
+bool berth_named_is_step(const char *text);
+
 /* The length of the name in TEXT. */
 int berth_named_length(const char *text);

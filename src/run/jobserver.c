@@ -480,6 +480,25 @@ static struct named *make_name(const struct step *step, struct berth_err *err)
     return NULL;
 }
 
+/* Refuse ASKED, the value of a step that gives no image, as the job has no such
+ * container. */
+static int refuse_unknown(const char *asked, struct berth_err *err)
+{
+    const int length = berth_named_length(asked);
+
+    if (berth_named_is_step(asked))
+        return berth_err_set(err,
+                             "--container-name=%.*s: the job has no such container on "
+                             "this node; to join a step whose container has no name, "
+                             "write: berth enter %.*s COMMAND",
+                             length, asked, length, asked);
+    return berth_err_set(err,
+                         "--container-name=%.*s: the job has no such container on "
+                         "this node; give the image in the first step that names it "
+                         "(--container-image=IMAGE)",
+                         length, asked);
+}
+
 /* May STEP have the container of NAME (NULL: the job has none) by the flag and the
  * image that the step gives? Returns 0, or -1 with a sentence in ERR. */
 static int check_asked(const struct step *step, const struct named *name,
@@ -487,7 +506,6 @@ static int check_asked(const struct step *step, const struct named *name,
 {
     const char *asked = step->order.request.container_name;
     const char *flag = berth_named_flag(asked);
-    const int length = berth_named_length(asked);
     const bool must_create = strcmp(flag, BERTH_NAMED_CREATE) == 0;
     const bool must_run = strcmp(flag, BERTH_NAMED_EXEC) == 0;
     /* a step asks again if the container lacks its working directory */
@@ -504,11 +522,7 @@ static int check_asked(const struct step *step, const struct named *name,
                              "this name on this node; leave out :exec to start it",
                              asked);
     if (!name && !step->order.request.image)
-        return berth_err_set(err,
-                             "--container-name=%.*s: the job has no such container on "
-                             "this node; give the image in the first step that names "
-                             "it (--container-image=IMAGE)",
-                             length, asked);
+        return refuse_unknown(asked, err);
     if (!name)
         return 0;
     return berth_job_check_image(&name->order.request, &step->order.request, err);

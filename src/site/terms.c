@@ -33,6 +33,7 @@ const struct berth_field berth_terms_fields[] = {
     {"owner", BERTH_FIELD_LIST, MEMBER(owners)},
     {"image-place", BERTH_FIELD_LIST, MEMBER(image_places)},
     {"has-uris", BERTH_FIELD_FLAG, MEMBER(has_uris)},
+    {"uri", BERTH_FIELD_LIST, MEMBER(uris)},
     {0},
 };
 
@@ -145,11 +146,14 @@ int berth_terms_add_images(const struct berth_site *site, struct berth_terms *te
                            struct berth_err *err)
 {
     terms->has_uris = site->images.has_uris;
+    berth_strvec_append(&terms->uris, &site->images.uris);
     berth_strvec_append(&terms->roots, &site->images.roots);
     berth_strvec_append(&terms->owners, &site->images.owners);
     push_place(site, "images.roots", &terms->image_places);
     push_place(site, "images.owners", &terms->image_places);
-    if (terms->roots.failed || terms->owners.failed || terms->image_places.failed)
+    push_place(site, "images.uris", &terms->image_places);
+    if (terms->uris.failed || terms->roots.failed || terms->owners.failed ||
+        terms->image_places.failed)
         return berth_err_oom(err);
     return 0;
 }

@@ -42,11 +42,12 @@ struct berth_terms {
                          file */
     /* For a request that leaves the image of a container with a name out: what the node
        checks when it knows the image. Else empty. */
-    struct berth_strvec roots;        /* images.roots */
-    struct berth_strvec owners;       /* images.owners */
-    struct berth_strvec image_places; /* of these, as `places` of struct berth_site */
+    struct berth_strvec roots;  /* images.roots */
+    struct berth_strvec owners; /* images.owners */
     bool has_uris; /* the site has rules for URIs, which decide about images of a
                       registry */
+    struct berth_strvec uris;         /* images.uris */
+    struct berth_strvec image_places; /* of these, as `places` of struct berth_site */
 };
 
 /* Makes the terms of SITE, except `image`. On success the caller owns *RET. Returns 0,

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/fileid.h"
+#include "image/policyfacts.h"
 #include "unit.h"
 
 static void in(char path[256], const char *name)
@@ -247,4 +248,25 @@ void unit_prepare(TCase *tests)
 {
     unit_in_directory(tests);
     tcase_add_checked_fixture(tests, setup, NULL);
+}
+
+/* A later step finds the image of a container by its name; the site has other URIs
+ * since. */
+TEST(the_uri_of_an_image_that_a_name_finds_is_checked)
+{
+    char uri[] = "docker://r.example/a:1", image[] = "/cache/a.sif";
+    struct berth_request request = {.uri = uri, .image = image};
+    BERTH_TERMS struct berth_terms terms = {.has_uris = true};
+    struct berth_err err;
+
+    berth_strvec_push(&terms.uris, "docker://r.example/");
+    ck_assert_int_eq(berth_apply_site_to_found(&terms, &request, &err), 0);
+    ck_assert_str_eq(request.image, "/cache/a.sif");
+
+    berth_strvec_fini(&terms.uris);
+    berth_strvec_push(&terms.uris, "docker://s.example/");
+    ck_assert_int_eq(berth_apply_site_to_found(&terms, &request, &err), -1);
+    ck_assert_str_eq(err.text,
+                     "image 'docker://r.example/a:1': this site does not allow "
+                     "it; it allows docker://s.example/");
 }

@@ -139,6 +139,14 @@ TEST(a_name_that_the_job_does_not_have_is_refused)
                      "--container-name=work: the job has no such container on this "
                      "node; give the image in the first step that names it "
                      "(--container-image=IMAGE)");
+    ck_assert_int_eq(ask_named("12.3:exec", NULL, &err), BERTH_JOB_REFUSE);
+    ck_assert_int_eq(ask_named("12.3", NULL, &err), BERTH_JOB_REFUSE);
+    ck_assert_str_eq(err.text,
+                     "--container-name=12.3: the job has no such container on "
+                     "this node; to join a step whose container has no name, "
+                     "write: berth enter 12.3 COMMAND");
+    ck_assert_int_eq(ask_named("12.x", NULL, &err), BERTH_JOB_REFUSE);
+    ck_assert_ptr_nonnull(strstr(err.text, "give the image in the first step"));
     ck_assert_int_eq(ask_named("work:exec", "/a.sif", &err), BERTH_JOB_REFUSE);
     ck_assert_str_eq(
         err.text, "--container-name=work:exec: no step runs in a container with this "

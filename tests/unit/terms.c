@@ -63,13 +63,16 @@ TEST(a_request_without_an_image_takes_the_rules_for_images_along)
     berth_strvec_push(&site.images.roots, "/images");
     berth_strvec_push(&site.images.owners, "root");
     site.images.has_uris = true;
+    berth_strvec_push(&site.images.uris, "docker://r/");
     berth_site_note(&site, "images.roots", "", "/b.yaml", 3);
     ck_assert_int_eq(berth_terms_add_images(&site, &terms, &err), 0);
     berth_fields_put(&text, berth_terms_fields, &terms);
     ck_assert_str_eq(text.text, "root=/images&owner=root&image-place=images.roots&"
-                                "image-place=&image-place=/b.yaml:3&has-uris=");
+                                "image-place=&image-place=/b.yaml:3&has-uris=&"
+                                "uri=docker://r/");
     ck_assert_int_eq(berth_fields_get(text.text, berth_terms_fields, &got, &err), 0);
     unit_same(&got.roots, &terms.roots);
+    unit_same(&got.uris, &terms.uris);
     unit_same(&got.owners, &terms.owners);
     unit_same(&got.image_places, &terms.image_places);
     ck_assert(got.has_uris);

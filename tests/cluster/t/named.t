@@ -193,6 +193,9 @@ equal ":no_exec, as there are no mounts of others" a "$(step_on_n1 --container-n
 matches "a name that the job does not have" \
     "n1: --container-name=none: the job has no such container on this node; give the image in the first step that names it" \
     "$(step_on_n1 --container-name=none true)"
+matches "a step whose container has no name, as pyxis finds it" \
+    "n1: --container-name=$job.0: the job has no such container on this node; to join a step whose container has no name, write: berth enter $job.0 COMMAND" \
+    "$(step_on_n1 "--container-name=$job.0" true)"
 matches "another image" \
     "n1: --container-name=work: the container has the image '/images/a.sif'; leave --container-image out, or take another name for '/images/b.sif'" \
     "$(step_on_n1 --container-name=work --container-image=/images/b.sif true)"
@@ -302,6 +305,24 @@ step_on_n1 --container-name=work --container-args=--fakeroot sh -c 'mkdir -p /op
 echo "# nothing is left"
 matches "what was written is in a directory" "berth-write.2001.n1" "$(on n1 root ls /tmp)"
 end_jobs
+# Each component of a heterogeneous job has containers of its own, as it is a job of its own.
+script het.sh <<END
+#!/bin/bash
+#SBATCH -n1 -w n1
+#SBATCH hetjob
+#SBATCH -n1 -w n2
+srun -Q --het-group=0,1 $A --container-name=both sh -c 'echo "\$SLURMD_NODENAME" >/opt/mine'
+srun -Q --het-group=0,1 --container-name=both cat /opt/mine
+srun -Q --het-group=0 $A --container-name=first true
+srun -Q --het-group=0 --container-name=first cat /etc/berth-image
+srun -Q --het-group=1 --container-name=first true
+srun -Q --container-name=c0 $A sh -c 'echo zero >/opt/n' : --container-name=c1 $A sh -c 'echo one >/opt/n'
+srun -Q --container-name=c0 cat /opt/n : --container-name=c1 cat /opt/n
+END
+alice sbatch -Q -W -o het.out het.sh
+matches "a heterogeneous job: each component finds its own" \
+    "n1 n2 a berth: n2: --container-name=first: the job has no such container on this node.* one zero" \
+    "$( (on login alice sh -c 'head -n2 het.out | sort; sed -n 3,4p het.out; tail -n2 het.out | sort') | paste -sd' ')"
 soon "it goes with the job" "" "grep berth-write || true" -- srun -w n1 ls /tmp
 soon "... and so do all processes" 0 -- srun -w n1 sh -c 'pgrep -c -u alice -f "[b]erth-start --job" | cat'
 allocate_tasks n1 1
