@@ -22,6 +22,7 @@
 #include "base/text.h"
 #include "base/tree.h"
 #include "cli/host.h"
+#include "cli/leftovers.h"
 #include "cli/rootcopy.h"
 #include "cli/squash.h"
 #include "container/namespaces.h"
@@ -39,7 +40,7 @@ extern char **environ;
 #define LABELS      SCRIPTS "/" LABELS_NAME
 
 /* In a directory beside the file. */
-#define SQUASH "squashfs"
+#define SQUASH BERTH_LEFTOVERS_PART
 #define SIF    "sif"
 
 /* Open the directory SCRIPTS of the image. ROOT is the container's, as this process
@@ -437,6 +438,7 @@ static int make_part(int directory, const char *name, mode_t mode, char **ret_pa
 
     if (fd < 0)
         return -1;
+    berth_leftovers_lock(fd);
     if (asprintf(ret_path, "/proc/self/fd/%d", fd) >= 0)
         return 0;
     *ret_path = NULL;
@@ -580,6 +582,7 @@ int berth_save(const struct berth_container *container, const char *file,
     signal(SIGHUP, SIG_IGN);
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
+    berth_leftovers_remove(file);
     if (!mkdtemp(directory))
         return refuse(file, errno, err);
 
