@@ -13,6 +13,7 @@
 #include "request/mount.h"
 #include "request/named.h"
 #include "request/option.h"
+#include "request/path.h"
 #include "site/mountrules.h"
 
 /* `--mount` takes a CSV record, so that a path with a colon stays one path; a quote
@@ -137,6 +138,34 @@ static void plan_manager(const struct berth_launch *launch, struct berth_plan *r
     ret->failed |= places.failed;
 }
 
+/* Does MOUNT hide OTHER, if it is mounted when the container has started? */
+static bool hides(const struct berth_plan_item *mount,
+                  const struct berth_plan_item *other)
+{
+    if (mount == other || mount->mode != BERTH_MOUNT_TMPFS)
+        return false;
+    return berth_path_is_within(other->destination, mount->destination);
+}
+
+/* Refuse a tmpfs over another mount of PLAN: that one would be there, and not seen. */
+static int check_hidden(const struct berth_plan *plan, struct berth_err *err)
+{
+    for (size_t i = 0; i < plan->mounts.count; i++) {
+        const struct berth_plan_item *mount = &plan->mounts.items[i];
+
+        for (size_t k = 0; k < plan->mounts.count; k++) {
+            const struct berth_plan_item *other = &plan->mounts.items[k];
+
+            if (hides(mount, other))
+                return berth_err_set(err,
+                                     "mount 'tmpfs:%s': it would hide what is mounted "
+                                     "at '%s'; choose another place",
+                                     mount->destination, other->destination);
+        }
+    }
+    return 0;
+}
+
 int berth_launch_mounts(const struct berth_launch *launch,
                         const struct berth_strvec *binds, struct berth_plan *ret,
                         struct berth_err *err)
@@ -163,7 +192,9 @@ int berth_launch_mounts(const struct berth_launch *launch,
     if (binds)
         plan_binds(binds, ret);
     plan_manager(launch, ret);
-    return berth_err_oom_if(ret->failed, err);
+    if (ret->failed)
+        return berth_err_oom(err);
+    return check_hidden(ret, err);
 }
 
 /* Has the plan DATA a mount on PLACE? */

@@ -137,6 +137,21 @@ TEST(what_is_not_known_is_left_out)
     assert_starts(&launch, "/a.sif");
 }
 
+TEST(a_tmpfs_hides_no_other_mount)
+{
+    BERTH_REQUEST struct berth_request request = {0};
+    struct berth_launch launch = usual(&request);
+    BERTH_STRVEC struct berth_strvec argv = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_wire_get_request(
+                         "image=/a&mounts=/m:/d/e:rw&mounts=tmpfs:/d", &request, &err),
+                     0);
+    ck_assert_int_eq(berth_launch_own_argv(&launch, &argv, &err), -1);
+    ck_assert_str_eq(err.text, "mount 'tmpfs:/d': it would hide what is mounted at "
+                               "'/d/e'; choose another place");
+}
+
 #define MOUNT_OF(home)                                                                 \
     "--mount 'type=bind,\"source=" home "\",\"destination=" home "\"'"
 
