@@ -167,6 +167,13 @@ forbids "mounts: forbidden" "$that" "$image" --container-mounts=/etc/slurm:/s
 forbids "mounts: a link to it" "$that" "$image" --container-mounts=/home/alice/hidden:/s
 forbids "mounts: by a flag of the runtime" "berth: " "$image" --container-args=--bind=/etc/slurm:/s
 forbids "mounts: at the place of the site's" "berth: " "$image" --container-mounts=/tmp:/site
+for it in tmpfs:/site tmpfs:/site/doc umount:/site umount:/site/..//site/doc; do
+    forbids "mounts: the site's changed by $it" \
+        "this site itself mounts '/usr/share:/site:ro' there" "$image" "--container-mounts=$it"
+done
+forbids "mounts: at a forbidden place" "$that" "$image" --container-mounts=tmpfs:/etc/slurm/x
+try "mounts: a tmpfs elsewhere" '~^tmpfs$' -- "${on_n1[@]}" "$image" --container-mounts=tmpfs:/x \
+    findmnt -n -o fstype /x
 matches "mounts: by a variable of the runtime" "$that" \
     "$(alice env "${RUNTIME}_BIND=/etc/slurm:/s" srun -w n1 -N1 "$image" ls /s 2>&1)"
 # A source that a --task-prolog of the user's makes, or leads elsewhere.
