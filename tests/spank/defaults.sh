@@ -43,10 +43,12 @@ expect '... and needs an image' 1 \
     'sbatch: error: berth: --container-script: it needs an image; add --container-image=IMAGE' \
     sbatch --container-script job.sh
 expect '... also by its name' 1 \
-    'sbatch: error: berth: --container-name=work: the batch script begins the job, which has no such container; add --container-image (containers end with their job: see --container-save)' \
+    'sbatch: error: berth: --container-name=work: the batch script begins the job, which has no such
+        container; add --container-image (containers end with their job: see --container-save)' \
     FAKE_CONTAIN=1 sbatch --container-name=work --container-script job.sh
 expect '... and saves none' 1 \
-    'sbatch: error: berth: --container-save: only a step saves its container; write srun --container-save in the script, with --container-name here for what the script writes' \
+    'sbatch: error: berth: --container-save: only a step saves its container; write srun
+        --container-save in the script, with --container-name here for what the script writes' \
     sbatch --container-image=a --container-save=new.sif --container-script job.sh
 expect 'a step has no script' 1 \
     'srun: error: berth: --container-script: only sbatch has a script; leave it out, the command

@@ -212,7 +212,8 @@ mkdir -p bundle && echo '{}' >bundle/config.json
 expect 'a bundle is left to Slurm' 0 '0 host: ./x' srun --container=bundle ./x
 expect '... in two components, too' 0 '0 host: ./x
 1 host: ./y' srun --container=bundle ./x : --container=bundle ./y
-beside="srun: error: berth: --container=bundle is an OCI bundle, and another component of this step has an image; start one of the two with an srun of its own"
+beside="srun: error: berth: --container=bundle is an OCI bundle, and another component of this step
+        has an image; start one of the two with an srun of its own"
 for words in '--container=bundle ./x : --container=a' '--container=a ./x : --container=bundle' \
     '--container=bundle ./x : --container-image=a'; do
     # shellcheck disable=SC2086 # words

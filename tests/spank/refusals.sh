@@ -27,16 +27,20 @@ refuse()
     expect "refused: $*" 1 "srun: error: berth: $sentence" srun --container-image=a "$@" ./x
 }
 refuse "--container-image: given twice, 'T/a' and 'none'; expected one value" --container-image=none
-refuse "--container-save: 'x.img': an image is a SIF file or a squashfs file; give a name that ends in .sif or .sqsh" \
+refuse "--container-save: 'x.img': an image is a SIF file or a squashfs file; give a name that ends
+        in .sif or .sqsh" \
     --container-save=x.img
 refuse "--container-save: 'T/old.sif' is there; remove it, or take another name" \
     --container-save=old.sif
-root="--container-remap-root: with --mpi=pmix and without munge the image's own MPI ends in MPI_Init if it runs as root; add --mpi-bind=host, or leave --container-remap-root out of this step"
+root="--container-remap-root: with --mpi=pmix and without munge the image's own MPI ends in MPI_Init
+        if it runs as root; add --mpi-bind=host, or leave --container-remap-root out of this step"
 refuse "$root" --mpi=pmix --container-remap-root
 refuse "$root" --mpi=pmix --container-remap-root --mpi-bind=hybrid
-refuse "--container-unshare: unknown namespace 'foo'; expected net, ipc or uts, with commas between them" \
+refuse "--container-unshare: unknown namespace 'foo'; expected net, ipc or uts, with commas between
+        them" \
     --container-unshare=net,foo
-refuse "--container-args: '\"A=b': there is no quoting here, flags are split at blanks; give a variable with --container-env, a mount with --container-mounts" \
+refuse "--container-args: '\"A=b': there is no quoting here, flags are split at blanks; give a
+        variable with --container-env, a mount with --container-mounts" \
     --container-args='--env "A=b c"'
 for word in --cleanenv -e '--bind /a:/b'; do
     bare=${word#--bind }
@@ -48,15 +52,18 @@ done
 refuse '--container-args: --pwd has no effect on tasks; use --container-workdir=DIR' \
     --container-args='--pwd /x'
 expect 'other options with none' 1 \
-    'srun: error: berth: --container-image=none: the other container options mean nothing on the host; leave them out' \
+    'srun: error: berth: --container-image=none: the other container options mean nothing on the
+        host; leave them out' \
     srun --container-image=none --container-writable ./x
 expect 'what is not an image, by sbatch' 1 \
-    "sbatch: error: berth: image 'T/bad.sif': not an image; expected a SIF file, a squashfs file or a sandbox directory, as 'apptainer build NEW.sif FILE' makes them from other formats" \
+    "sbatch: error: berth: image 'T/bad.sif': not an image; expected a SIF file, a squashfs file or
+        a sandbox directory, as 'apptainer build NEW.sif FILE' makes them from other formats" \
     sbatch --container-image=bad.sif job.sh
 
 refuse '--container-fabric: it is now --container-libs; write it so' --container-fabric=ucx
 expect 'options of pyxis for what berth does anyway' 0 \
-    '0 --container-image=T/a --container-readonly --no-container-remap-root --no-container-entrypoint: ./x' \
+    '0 --container-image=T/a --container-readonly --no-container-remap-root
+        --no-container-entrypoint: ./x' \
     srun --container-image=a --no-container-remap-root --container-entrypoint-log \
     --no-container-entrypoint --container-readonly ./x
 expect 'options of pyxis for what berth does anyway, by sbatch' 0 \
@@ -64,7 +71,8 @@ expect 'options of pyxis for what berth does anyway, by sbatch' 0 \
     "FAKE_SCRIPT=srun ./x" \
     sbatch --container-image=a --no-container-remap-root job.sh
 expect 'flags of enroot for what the runtime does anyway' 0 \
-    "srun: berth: note: --container-mounts: rprivate, x-create=dir: flags of enroot for what is done anyway; leave them out
+    "srun: berth: note: --container-mounts: rprivate, x-create=dir: flags of enroot for what is done
+        anyway; leave them out
 0 --container-image=T/a --container-mounts=/a:/b:ro: ./x" \
     srun --container-image=a --container-mounts=/a:/b:ro+rprivate+x-create=dir ./x
 expect 'a readonly step of a writable job' 0 \
@@ -111,7 +119,8 @@ expect 'one letter too much in the name' 1 \
     "srun: error: berth: image 'T/badd.sif': not found; did you mean 'bad.sif'?" \
     "FAKE_WORDS=$SITE" srun --container-image=badd.sif ./x
 expect 'one letter too much in the name, by sbatch' 1 \
-    "sbatch: error: berth: image 'T/badd.sif': not found; did you mean 'bad.sif'? if a job has yet to make it, give the option to srun in the script" \
+    "sbatch: error: berth: image 'T/badd.sif': not found; did you mean 'bad.sif'? if a job has yet
+        to make it, give the option to srun in the script" \
     "FAKE_WORDS=$SITE" sbatch --container-image=badd.sif job.sh
 site 'images: {missing: refuse}' 'rules: [{partition: gpu, force: {container-image: /b}}]'
 expect 'a missing image is only noted where a rule may name another one' 0 \
@@ -121,7 +130,8 @@ expect 'a missing image is only noted where a rule may name another one' 0 \
 
 # A missing image that may be one in a registry, which no node has.
 expect 'a word as docker has it' 1 \
-    "srun: error: berth: image 'T/ubuntu': not found; check the path, and that the nodes see this file system, or write docker://ubuntu for an image of a registry" \
+    "srun: error: berth: image 'T/ubuntu': not found; check the path, and that the nodes see this
+        file system, or write docker://ubuntu for an image of a registry" \
     srun --container-image=ubuntu ./x
 expect 'a scheme without its slashes' 1 \
     "srun: error: berth: image 'T/docker:ubuntu': not found; did you mean 'docker://ubuntu'?" \
@@ -135,7 +145,8 @@ expect 'a word as docker has it is only noted where the site says so' 0 \
 # Images that a site does not allow, if this host can check that.
 site 'images: {roots: [/usr]}'
 expect 'an image outside the directories of the site' 1 \
-    "srun: error: berth: image 'T/a': this site does not allow it; it allows /usr (T/berth.yaml:1)" \
+    "srun: error: berth: image 'T/a': this site does not allow it; it allows /usr
+        (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" srun --container-image=a ./x
 expect 'inside a job a missing image is left to the nodes' 0 \
     '0 --container-image=T/gone.sif: ./x' \
@@ -143,7 +154,8 @@ expect 'inside a job a missing image is left to the nodes' 0 \
 
 # Components that a node cannot tell apart.
 expect 'a het group that cannot be read, where components differ' 1 \
-    "srun: error: berth: the components differ, and berth cannot read the value of --het-group; write numbers: --het-group=0,2-3" \
+    "srun: error: berth: the components differ, and berth cannot read the value of --het-group;
+        write numbers: --het-group=0,2-3" \
     SLURM_JOB_ID=100 SLURM_HET_SIZE=2 SLURM_JOB_ID_HET_GROUP_0=100 \
     SLURM_JOB_ID_HET_GROUP_1=101 \
     srun --container-image=a --het-group=+0 ./x : --het-group=1 --container-image=b ./y
@@ -151,19 +163,22 @@ expect 'a het group that cannot be read, where components differ' 1 \
 # The image's own mpirun in one task.
 several='--mpi-bind=local: only one task may start an mpirun, but'
 expect '--mpi-bind=local with several tasks' 1 \
-    "srun: error: berth: $several 4 tasks would; use -n1 -c4, or --mpi-bind=local-each for an mpirun in every task" \
+    "srun: error: berth: $several 4 tasks would; use -n1 -c4, or --mpi-bind=local-each for an mpirun
+        in every task" \
     srun --container-image=a --mpi-bind=local -n1 --ntasks 4 ./x
 launched='--mpi-bind=launch: only one task may start an mpirun on the job'"'"'s nodes, but'
 expect '--mpi-bind=launch, and the node knows of several' 1 \
     "berth: n1: $launched 3 tasks would; use -N1 -n1, and tell the mpirun how many ranks to start" \
     SLURM_JOB_ID=7 FAKE_TASKS=3 srun --container-image=a --mpi-bind=launch mpirun ./x
 expect '--mpi-bind=launch without a job' 1 \
-    "srun: error: berth: --mpi-bind=launch: it needs the nodes of a job, and there is no job yet; get one with sbatch or salloc, and give this option to an srun in that job" \
+    "srun: error: berth: --mpi-bind=launch: it needs the nodes of a job, and there is no job yet;
+        get one with sbatch or salloc, and give this option to an srun in that job" \
     srun --container-image=a --mpi-bind=launch -n1 mpirun ./x
 
 # MPI_Comm_spawn(): Slurm's pmi2 plugin starts an srun.
 expect 'MPI_Comm_spawn in an image' 1 \
-    "srun: error: berth: MPI_Comm_spawn: Slurm would start the children on the host, and not in the image; have the image's own mpirun start this program, with --mpi-bind=launch" \
+    "srun: error: berth: MPI_Comm_spawn: Slurm would start the children on the host, and not in the
+        image; have the image's own mpirun start this program, with --mpi-bind=launch" \
     SLURM_PMI2_SPAWNER_JOBID=7.0 'SLURM_BERTH_STEP=1;*:image=/a;.' srun --mpi=pmi2 --ntasks=4 ./x
 expect 'MPI_Comm_spawn where the job has an image' 0 '0 --container-image=T/a: ./x' \
     SLURM_PMI2_SPAWNER_JOBID=7.0 'SLURM_BERTH_STEP=1;*:image=/a;.' srun --container-image=a ./x
@@ -174,34 +189,45 @@ expect '--mpi-bind=local, and another component has several' 0 \
 1 --container-image=T/a --mpi-bind=local: ./y' \
     srun --container-image=a -n4 ./x : --container-image=a --mpi-bind=local -n1 ./y
 expect '--mpi-bind=local, and the node knows of several' 1 \
-    "berth: n1: $several 3 tasks would; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every task" \
+    "berth: n1: $several 3 tasks would; use -n1 -c3, or --mpi-bind=local-each for an mpirun in every
+        task" \
     FAKE_TASKS=3 srun --container-image=a --mpi-bind=local ./x
 expect '--mpi-bind=local, and the node does not know' 0 \
     '0 --container-image=T/a --mpi-bind=local: ./x
 0 --container-image=T/a --mpi-bind=local: ./x' \
     FAKE_TASKS=2 FAKE_FAIL=S_JOB_TOTAL_TASK_COUNT srun --container-image=a --mpi-bind=local ./x
 expect 'an mpirun in each task of srun' 1 \
-    "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start 'mpirun'; leave the mpirun out, or use --mpi-bind=local for an mpirun in one task" \
+    "berth: n1: --mpi-bind=host: srun starts the ranks, and each of the 3 tasks would start
+        'mpirun'; leave the mpirun out, or use --mpi-bind=local for an mpirun in one task" \
     FAKE_TASKS=3 srun -n3 --container-image=a --mpi-bind=host mpirun ./x
 expect 'the same without --mpi-bind: one line, of the first task' 0 \
-    "berth: n1: warning: image 'T/a': each of the 2 tasks starts 'mpirun', and none of these knows of the others' ranks; leave it out, as srun starts the ranks, or give --site-mpi-bind=local-each if you want each
+    "berth: n1: warning: image 'T/a': each of the 2 tasks starts 'mpirun', and none of these knows
+        of the others' ranks; leave it out, as srun starts the ranks, or give
+        --site-mpi-bind=local-each if you want each
 0 --container-image=T/a: mpirun ./x
 0 --container-image=T/a: mpirun ./x" \
     FAKE_WORDS=option_prefix=site- FAKE_TASKS=2 srun -n2 --site-container-image=a mpirun ./x
 expect 'one mpirun that fails, without --mpi-bind' 0 \
     "0 --container-image=T/a: mpirun ./x
-berth: $(uname -n): note: an mpirun in one task has the slots of that task; give --mpi-bind=local for the CPUs of the task on this node, or --mpi-bind=launch for the nodes of the job" \
+berth: $(uname -n): note: an mpirun in one task has the slots of that task; give --mpi-bind=local
+        for the CPUs of the task on this node, or --mpi-bind=launch for the nodes of the job" \
     FAKE_STATUS=1 srun --container-image=a mpirun ./x
-expect 'one mpirun that ends well' 0 '0 --container-image=T/a: mpirun ./x' srun --container-image=a mpirun ./x
-expect 'another program that fails' 0 '0 --container-image=T/a: ./x' FAKE_STATUS=1 srun --container-image=a ./x
+expect 'one mpirun that ends well' 0 '0 --container-image=T/a: mpirun ./x' \
+    srun --container-image=a mpirun ./x
+expect 'another program that fails' 0 '0 --container-image=T/a: ./x' FAKE_STATUS=1 \
+    srun --container-image=a ./x
 expect "--mpi-bind=local beside another component's hybrid" 1 \
-    "srun: error: berth: --mpi-bind=local: other ranks of this srun have --mpi-bind=hybrid, and ranks with two MPI libraries wait in MPI_Init forever; give --mpi-bind=local to all, on both sides of ':', or each an srun of its own" \
+    "srun: error: berth: --mpi-bind=local: other ranks of this srun have --mpi-bind=hybrid, and
+        ranks with two MPI libraries wait in MPI_Init forever; give --mpi-bind=local to all, on both
+        sides of ':', or each an srun of its own" \
     srun --container-image=a --mpi-bind=hybrid ./x : --container-image=a --mpi-bind=local ./y
 
 # Components of one step that would hang in MPI_Init.
 hang()
 {
-    echo "srun: error: berth: --mpi=pmi2$1: components of one step wait for each other in MPI_Init forever, in every release of Slurm; make it a heterogeneous job (#SBATCH hetjob, or srun outside a job), or use --mpi=pmix if your MPI uses PMIx, --mpi=none if you use no MPI"
+    echo "srun: error: berth: --mpi=pmi2$1: components of one step wait for each other in MPI_Init
+        forever, in every release of Slurm; make it a heterogeneous job (#SBATCH hetjob, or srun
+        outside a job), or use --mpi=pmix if your MPI uses PMIx, --mpi=none if you use no MPI"
 }
 HANG=$(hang '')
 two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=hybrid ./y'
@@ -221,7 +247,8 @@ two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=
     expect 'a het job with --mpi=pmi2' 0 '0 --container-image=T/a --mpi-bind=hybrid: ./x
 1 --container-image=T/b --mpi-bind=hybrid: ./y' \
         srun --mpi=pmi2 $two
-    expect 'components in a het job with --mpi=pmi2' 0 '0 --container-image=T/a --mpi-bind=hybrid: ./x
+    expect 'components in a het job with --mpi=pmi2' 0 '0 --container-image=T/a --mpi-bind=hybrid:
+        ./x
 1 --container-image=T/b --mpi-bind=hybrid: ./y' \
         SLURM_JOB_ID=100 SLURM_HET_SIZE=2 SLURM_JOB_ID_HET_GROUP_0=100 \
         SLURM_JOB_ID_HET_GROUP_1=101 srun --mpi=pmi2 --het-group=0 \
@@ -236,29 +263,40 @@ two='--container-image=a --mpi-bind=hybrid ./x : --container-image=b --mpi-bind=
         SLURM_JOB_ID=100 srun --mpi=pmi2 ./x : ./y
     expect 'a het step without MPI' 0 '0 --container-image=T/a: ./x
 1 --container-image=T/b: ./y' \
-        SLURM_JOB_ID=100 FAKE_MPI_DEFAULT=pmi2 srun --mpi=none --container-image=a ./x : --container-image=b ./y
-    expect 'a het step with an mpirun in each component and --mpi=pmi2' 0 '0 --container-image=T/a --mpi-bind=local: ./x
+        SLURM_JOB_ID=100 FAKE_MPI_DEFAULT=pmi2 srun --mpi=none --container-image=a ./x : \
+        --container-image=b ./y
+    expect 'a het step with an mpirun in each component and --mpi=pmi2' 0 '0 --container-image=T/a
+        --mpi-bind=local: ./x
 1 --container-image=T/b --mpi-bind=local: ./y' \
-        SLURM_JOB_ID=100 srun --mpi=pmi2 --container-image=a --mpi-bind=local ./x : --container-image=b --mpi-bind=local ./y
+        SLURM_JOB_ID=100 srun --mpi=pmi2 --container-image=a --mpi-bind=local ./x : \
+        --container-image=b --mpi-bind=local ./y
 }
 
 # What a job cannot keep for its later steps.
-lost='--container-lifetime=job: without PrologFlags=Contain in slurm.conf a container ends with its step, and a later step would not find what this one writes; write into a directory of the host (--container-mounts)'
-expect 'a container of the job that is written to, without an extern step' 1 "srun: error: berth: $lost" \
+lost='--container-lifetime=job: without PrologFlags=Contain in slurm.conf a container ends with its
+        step, and a later step would not find what this one writes; write into a directory of the
+        host (--container-mounts)'
+expect 'a container of the job that is written to, without an extern step' 1 \
+    "srun: error: berth: $lost" \
     srun --container-image=a --container-lifetime=job --container-writable ./x
 expect 'the same in sbatch' 1 "sbatch: error: berth: $lost" \
     sbatch --container-image=a --container-lifetime=job --container-writable job
-expect 'the same with an extern step' 0 '0 --container-image=T/a --container-writable --container-lifetime=job: ./x' \
+expect 'the same with an extern step' 0 \
+    '0 --container-image=T/a --container-writable --container-lifetime=job: ./x' \
     FAKE_CONTAIN=1 srun --container-image=a --container-lifetime=job --container-writable ./x
-lost='--container-name=work: without PrologFlags=Contain in slurm.conf a container ends with its step, and no later step would find it; leave the name out, or ask the administrators to set it'
+lost='--container-name=work: without PrologFlags=Contain in slurm.conf a container ends with its
+        step, and no later step would find it; leave the name out, or ask the administrators to set
+        it'
 expect 'a container with a name, without an extern step' 1 "srun: error: berth: $lost" \
     srun --container-image=a --container-name=work ./x
 expect 'the same in salloc' 1 "salloc: error: berth: $lost" \
     salloc --container-image=a --container-name=work
-expect 'a container with a name, without its image' 0 '0 --container-writable --container-name=work: ./x' \
+expect 'a container with a name, without its image' 0 \
+    '0 --container-writable --container-name=work: ./x' \
     FAKE_CONTAIN=1 srun --container-name=work ./x
 expect 'a container with a name that ends with the step' 1 \
-    'srun: error: berth: --container-lifetime=step: a container with a name lasts as long as its job; leave one of these out' \
+    'srun: error: berth: --container-lifetime=step: a container with a name lasts as long as its
+        job; leave one of these out' \
     FAKE_CONTAIN=1 srun --container-name=work --container-image=a --container-lifetime=step ./x
 for words in --container-lifetime=job --container-writable; do
     expect "$words without an extern step" 0 "0 --container-image=T/a $words: ./x" \
@@ -267,7 +305,8 @@ done
 
 site 'rules: [{forbid: [container-unshare]}]'
 expect 'namespaces that a rule of the site forbids' 1 \
-    "srun: error: berth: --container-unshare: a rule of this site forbids it; leave it out (T/berth.yaml:1)" \
+    "srun: error: berth: --container-unshare: a rule of this site forbids it; leave it out
+        (T/berth.yaml:1)" \
     "FAKE_WORDS=$SITE" srun --container-image=a --container-unshare=net ./x
 
 finish
