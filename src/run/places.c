@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/environ.h"
+#include "base/text.h"
 #include "container/munge.h"
 #include "request/mount.h"
 #include "request/path.h"
@@ -224,12 +225,41 @@ static void add_directory(struct berth_launch *launch)
     add(launch, directory, directory, "rw", "the working directory");
 }
 
-/* The image's PMIx reaches Slurm's server as root only by munge. */
+/* Does the site deny Slurm's commands in containers (inside: none)? */
+static bool denies_commands(const struct berth_launch *launch)
+{
+    const char *inside = NULL;
+
+    if (launch->order)
+        inside = launch->order->terms.inside;
+    return inside && strcmp(inside, "none") == 0;
+}
+
+/* The image's PMIx reaches Slurm's server as root only by munge. With a credential, a
+ * program can also ask slurmctld for all that its user may. */
 static void add_munge(struct berth_launch *launch)
 {
-    if (launch->request->root == BERTH_YES && berth_munge_is_here())
+    if (launch->request->root != BERTH_YES || denies_commands(launch))
+        return;
+    if (berth_munge_is_here())
         add(launch, BERTH_MUNGE_PLACE, BERTH_MUNGE_PLACE, "ro",
             "by munge, PMIx shows the user behind root (--container-remap-root)");
+}
+
+/* Is PLACE, a real path, the directory that Slurm's mpi/pmix has made for a step,
+ * pmix.JOB.STEP? The user can set the variable that names it to any other path. */
+static bool is_managers(const struct berth_launch *launch, const char *place)
+{
+    const char *type = berth_environ_value(launch->environment, "SLURM_MPI_TYPE");
+    struct stat status;
+
+    if (!type || !berth_text_starts(type, "pmix"))
+        return false;
+    if (!berth_text_starts(berth_text_base(place), "pmix."))
+        return false;
+    if (stat(place, &status) < 0 || !S_ISDIR(status.st_mode))
+        return false;
+    return status.st_uid == geteuid();
 }
 
 /* Slurm makes a directory for the server of PMIx and its clients in each step. That of
@@ -245,7 +275,7 @@ static void add_manager(struct berth_launch *launch)
         berth_request_has_job_lifetime(launch->request))
         return;
     place = realpath(directory, NULL);
-    if (place)
+    if (place && is_managers(launch, place))
         add(launch, place, place, "rw", "Slurm's PMIx server and the tasks meet here");
 }
 

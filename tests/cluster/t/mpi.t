@@ -151,6 +151,10 @@ if has_pmix; then
     try "the directory of the PMIx server" here -- "${pmix[@]}" sh -c "$server"
     try "... with --mpi-bind" here -- "${pmix[@]}" --mpi-bind=hybrid sh -c "$server"
     try "... not in a closed container" no -- "${pmix[@]}" --container-args=--contain sh -c "$server"
+    on n1 alice mkdir -m 700 /home/alice/named
+    try "... and no other that the user names" no -- env PMIX_SERVER_TMPDIR=/home/alice/named \
+        srun -w n1 -n1 --mpi=none -D / --container-image=/images/a.sif --no-container-mount-home sh -c "$server"
+    on n1 alice rmdir /home/alice/named
 else
     result skip "Open MPI over PMIx" "this Slurm has no PMIx"
 fi

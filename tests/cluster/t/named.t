@@ -114,6 +114,10 @@ if [[ $release != sid ]]; then
         "$(pmix_of_root $less --mpi-bind=hybrid mpiring)"
     matches "... in a container that has no munge" "as the container has no munge; leave" \
         "$(pmix_of_root --container-args=--contain -D / true)"
+    site <<<'inside: none'
+    matches "... nor has one where Slurm's commands are denied" "as the container has no munge; leave" "$(pmix_of_root true)"
+    equal "... whose program reaches no munged" no "$(step_on_n1 "$A" "$R" sh -c '[ -e /run/munge/munge.socket.2 ] || echo no')"
+    site </dev/null
     equal "... an image without MPI" a "$(step_on_n1 "$A" "$R" --mpi=pmix cat /etc/berth-image)"
     on n1 root rm -f /tmp/without-munge
 fi
