@@ -120,7 +120,8 @@ static void print_note(const struct berth_task *task, const struct berth_err *no
 }
 
 /* Warn once for the component if the image's MPI may not connect to Slurm's PMIx server
- * because its user is root. With --mpi-bind that was decided. */
+ * because its user is root. With --mpi-bind that was decided. A container with a name
+ * that another step has started may have no root, whatever the site's default. */
 static void warn_of_root(const struct berth_task *task)
 {
     const struct berth_request *request = &task->order.request;
@@ -128,8 +129,11 @@ static void warn_of_root(const struct berth_task *task)
     const char *type = berth_environ_value(given, "SLURM_MPI_TYPE");
     const char *why;
 
-    if (request->root != BERTH_YES || berth_request_mpi_chosen(request) ||
-        !task->order.step.is_first || !type || !berth_text_starts(type, "pmix"))
+    if (request->root != BERTH_YES || geteuid() != 0)
+        return;
+    if (berth_request_mpi_chosen(request) || !task->order.step.is_first)
+        return;
+    if (!type || !berth_text_starts(type, "pmix"))
         return;
     why = berth_munge_why_not(given, BERTH_MUNGE_LIBRARIES);
     if (why && berth_munge_is_wanted(BERTH_MUNGE_LIBRARIES))
