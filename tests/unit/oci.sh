@@ -130,6 +130,10 @@ expect 'a site that forbids to mount the script' 1 \
 
 # What is wrong with oci.conf.
 : >empty
+# A program with sanitizers needs one variable, as above.
+if grep -q __asan_init "$built"; then
+    printf 'ASAN_OPTIONS=detect_leaks=0\0' >empty
+fi
 missing="image 'T/none.sif': not found; check the path"
 expect 'an empty environment' 1 \
     "berth: $(hostname): $missing, and that the nodes see this file system" \
