@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/choice.h"
+#include "base/cleanup.h"
 #include "base/fd.h"
 #include "base/installed.h"
 #include "base/strvec.h"
@@ -63,9 +64,11 @@ static const struct verb verbs[] = {
      .examples = {"", "/tmp/berth.yaml"}},
     {.name = "doctor",
      .run = berth_cli_doctor,
-     .usage = "[--json]",
-     .help = "is this host fit for berth, and what would make it so?",
-     .options = "--json",
+     .usage = "[--json] [--color=auto|always|never]",
+     .help =
+         "is this host fit for berth, and what would make it so? What is wrong comes "
+         "first",
+     .options = "--json,--color",
      .examples = {"", "--json"}},
     {.name = "enter",
      .enters = true,
@@ -228,10 +231,12 @@ static bool has_unknown_option(const struct verb *verb, char **argv,
     if (known.failed || verb->has_options)
         return false;
     for (; *argv && strcmp(*argv, "--") != 0; argv++) {
-        bool is_option = berth_text_starts(*argv, "--");
+        BERTH_FREE char *name = strndup(*argv, strcspn(*argv, "="));
 
-        if (is_option && !berth_strvec_has(&known, *argv)) {
-            refuse_option(verb, *argv, &known, err);
+        if (!name)
+            return false;
+        if (berth_text_starts(name, "--") && !berth_strvec_has(&known, name)) {
+            refuse_option(verb, name, &known, err);
             return true;
         }
     }

@@ -151,12 +151,26 @@ says 'a pull without a URI is a wrong use' 2 'usage:' "$berth" pull
 says 'a pull of --again is a wrong use' 2 'usage:' "$berth" pull --again
 says 'a pull with another option is a wrong use' 2 'usage:' "$berth" pull --all docker://r/x
 # What doctor finds depends on the machine; here it only has to refuse a wrong use.
-says 'doctor takes --json and nothing else' 2 'usage:' "$berth" doctor --long
+says 'doctor takes no other option' 2 'usage:' "$berth" doctor --long
 "$berth" doctor >doctor.out 2>&1
 status=$?
 grep -q '^wrong' doctor.out && want=1 || want=0
 [ "$status" = "$want" ] && grep -qE '^(ok   |note |wrong) user namespaces: ' doctor.out
 report $? 'doctor looks at this host' "status $status: $(cat doctor.out)"
+# Levels in the order in which they are printed, each once.
+levels=$(sed -nE 's/^(ok|note|wrong) .*/\1/p' doctor.out | uniq | tr '\n' ' ')
+echo 'wrong note ok ' | grep -qF "$levels"
+report $? 'doctor prints what is wrong first, then notes' "$(cat doctor.out)"
+escape=$(printf '\033')
+colored() { "$berth" doctor "$@" | grep -c "^$escape\[[0-9;]*m[a-z]* *$escape\[0m "; }
+equal 'doctor has no colours in a pipe' 0 "$(colored)"
+equal 'doctor --color=always has one on each line with a result' \
+    "$(grep -cE '^(ok   |note |wrong) ' doctor.out)" "$(colored --color=always)"
+says 'doctor --color of another word' 2 \
+    "berth: --color: expected auto, always or never, got 'red'" "$berth" doctor --color=red
+says 'a misspelt option with a value' 2 \
+    "berth: doctor: '--colour' is not an option; did you mean '--color'?" \
+    "$berth" doctor --colour=never
 "$berth" doctor --json >json.out
 [ "$(head -c 14 json.out)" = '{
   "berth": "' ] && grep -qxE ' +"about": "user namespaces",' json.out &&

@@ -54,7 +54,7 @@ offers()
 
 if ! without bash 'bash completes words'; then
     offers 'profiles ps pull' "$share/bash-completion/completions/berth" berth p
-    offers '--json' "$share/bash-completion/completions/berth" berth doctor --
+    offers '--json --color' "$share/bash-completion/completions/berth" berth doctor --
     offers '--container-workdir= --container-writable' "$share/bash-completion/completions/berth" \
         berth run --container-w
     offers 'host hybrid' "$share/bash-completion/completions/berth" berth run --mpi-bind = h
