@@ -194,6 +194,13 @@ static bool is_for_people(const char *name)
     return name && *name == '|';
 }
 
+/* Write what comes between a label and its value, or between a value and its end. */
+static void put_around(struct berth_json *json, const char *around)
+{
+    if (around)
+        berth_buf_puts(&json->text, around);
+}
+
 /* Write the label of NAME. Returns whether it has one, and the value is to be written.
  */
 static bool put_label(struct berth_json *json, const char *name)
@@ -203,6 +210,7 @@ static bool put_label(struct berth_json *json, const char *name)
     if (!bar)
         return false;
     berth_buf_addf(&json->text, "  %s: ", bar + 1);
+    put_around(json, json->before);
     return true;
 }
 
@@ -236,8 +244,10 @@ static bool put_start(struct berth_json *json, const char *name)
 /* Write what comes after a value. */
 static void put_end(struct berth_json *json)
 {
-    if (json->is_text)
-        berth_buf_puts(&json->text, "\n");
+    if (!json->is_text)
+        return;
+    put_around(json, json->after);
+    berth_buf_puts(&json->text, "\n");
 }
 
 static void put_begin(struct berth_json *json, const char *name, const char *ends)

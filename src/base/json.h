@@ -18,12 +18,14 @@
  * levels and an end without a beginning set `text.failed`, which a writer checks once.
  * Start with `= {0}`, or with one of the first members. */
 struct berth_json {
-    bool pretty;           /* each member on a line of its own, indented by two */
-    bool is_text;          /* for people */
-    size_t longest;        /* bytes of the longest string or line; a longer one is cut
-                              between two characters, and ends in "..."; 0: no limit */
-    struct berth_buf text; /* JSON has no newline at its end */
-    bool follows;          /* the next member needs a comma */
+    bool pretty;    /* each member on a line of its own, indented by two */
+    bool is_text;   /* for people */
+    size_t longest; /* bytes of the longest string or line; a longer one is cut
+                       between two characters, and ends in "..."; 0: no limit */
+    const char *before, *after; /* of each value in text, such as the colours of a
+                                   terminal; NULL: nothing */
+    struct berth_buf text;      /* JSON has no newline at its end */
+    bool follows;               /* the next member needs a comma */
     size_t depth;
     char ends[BERTH_JSON_DEPTH];
 };

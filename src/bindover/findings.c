@@ -71,7 +71,7 @@ static void add_glibc(const struct berth_program *program,
     struct berth_mpi_glibc glibc;
 
     if (replacement->verdict.answer == BERTH_VERDICT_YES_WITH_HOST_GLIBC)
-        state = "replaced";
+        state = BERTH_GLIBC_REPLACED;
 
     berth_mpi_compare_glibc(&program->scan.objects, &replacement->staged, NULL, NULL,
                             &glibc);

@@ -85,10 +85,11 @@ static const struct verb verbs[] = {
     {.name = "explain",
      .enters = true,
      .run = berth_cli_explain,
-     .usage = "[--all | --json] [OPTION...] [--] COMMAND [ARG...]",
+     .usage = "[--all | --json] [--color=auto|always|never] [OPTION...] [--] COMMAND "
+              "[ARG...]",
      .help = "what berth run would do on this host, and why; runs nothing; --json: for "
              "programs, see berth(1)",
-     .options = "--all,--json",
+     .options = "--all,--json,--color",
      .has_options = true,
      .examples = {"--container-image=atm.sif --mpi-bind ./atm",
                   "--json --container-image=atm.sif ./atm"}},

@@ -17,6 +17,7 @@
 #include "request/option.h"
 #include "request/script.h"
 #include "base/suggest.h"
+#include "base/text.h"
 
 extern char **environ;
 
@@ -42,7 +43,10 @@ static void list_options(struct option *options)
 /* Refuse ARGUMENT of the command line, which is not an option. */
 static int refuse_option(const char *verb, const char *argument, struct berth_err *err)
 {
-    static const char *const help[] = {"help", NULL};
+    static const char *const of_run[] = {"help", NULL};
+    static const char *const of_explain[] = {"all", "json", "color", "help", NULL};
+    bool is_explain = strcmp(verb, "explain") == 0;
+    const char *const *own = is_explain ? of_explain : of_run;
     BERTH_FREE char *name = strndup(argument, strcspn(argument, "="));
     const char *bare, *meant;
     size_t most;
@@ -50,10 +54,13 @@ static int refuse_option(const char *verb, const char *argument, struct berth_er
     if (!name)
         return berth_err_oom(err);
     bare = name + strspn(name, "-");
+    if (is_explain && berth_text_is_any(bare, own))
+        return berth_err_set(err, "%s: %s comes before the options of srun", verb,
+                             name);
     most = strlen(name) / 4;
     meant = berth_option_near(bare, most);
     if (!meant)
-        meant = berth_suggest_nearest(bare, help, most);
+        meant = berth_suggest_nearest(bare, own, strlen(name) / 3);
     berth_suggest_option(name, meant, "one of --help", err);
     return berth_err_at(err, "%s", verb);
 }

@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/host.h"
+#include "cli/output.h"
 #include "cli/request.h"
 #include "cli/slurmtask.h"
 #include "plan/launch.h"
@@ -46,6 +47,7 @@ static struct {
     char **command;                    /* ended by NULL */
     bool is_step;                      /* it is one of a step */
     bool is_container;                 /* of Slurm's own --container (berth-oci) */
+    bool has_color;                    /* what explains it is printed in colours */
     const char *script;                /* the command is this batch script; NULL: no */
     /* Set by meet(): */
     struct berth_order order; /* the step, the container, and its descriptors */
@@ -123,6 +125,7 @@ static void describe_rank(struct berth_order_step *step)
 
 static void describe_step(struct berth_order_step *step)
 {
+    step->has_color = self.has_color;
     if (self.script)
         describe_script(step);
     else if (self.is_step)
@@ -514,12 +517,40 @@ int berth_cli_run(int argc, char **argv)
     return run_in_image(&request, command);
 }
 
-/* The form of the output that ARGUMENT of `berth explain` asks for; NULL: none. */
-static const char *form_of(const char *argument)
+/* How `berth explain` prints. */
+struct account {
+    struct berth_output output;
+    bool is_full;
+};
+
+/* Read the options of `berth explain` itself, which come before those of srun. Returns
+ * their number, or -1 with a sentence in ERR. */
+static int read_account(char **argv, struct account *ret, struct berth_err *err)
 {
-    if (argument && strcmp(argument, "--json") == 0)
+    int count = 0;
+
+    *ret = (struct account){.output = berth_output_usual()};
+    for (char **argument = argv + 1; *argument; argument++) {
+        bool is_all = strcmp(*argument, "--all") == 0;
+        bool is_taken = is_all;
+
+        if (is_all)
+            ret->is_full = true;
+        else if (berth_output_take(*argument, &ret->output, &is_taken, err) < 0)
+            return -1;
+        if (!is_taken)
+            break;
+        count++;
+    }
+    return count;
+}
+
+/* The value of --container-explain that is asked for; NULL: none. */
+static const char *form_of(const struct account *account)
+{
+    if (account->output.is_json)
         return BERTH_EXPLAIN_JSON;
-    if (argument && strcmp(argument, "--all") == 0)
+    if (account->is_full)
         return BERTH_EXPLAIN_EVERYTHING;
     return NULL;
 }
@@ -527,18 +558,21 @@ static const char *form_of(const char *argument)
 int berth_cli_explain(int argc, char **argv)
 {
     BERTH_REQUEST struct berth_request request = {0};
-    const char *form = form_of(argv[1]);
+    struct account account;
     struct berth_err err;
+    const char *form;
     char **command;
-    int result;
+    int own_options, result;
 
-    /* The form is not an option of srun, so it is taken out of ARGV first. */
-    if (form) {
-        argv[1] = argv[0];
-        argv++;
-        argc--;
-    }
-    result = read_line(argc, argv, &request, &command);
+    own_options = read_account(argv, &account, &err);
+    if (own_options < 0)
+        return berth_cli_misused(&err);
+    form = form_of(&account);
+    self.has_color = account.output.has_color;
+
+    /* The verb, in place of the last of its own options, starts the options of srun. */
+    argv[own_options] = argv[0];
+    result = read_line(argc - own_options, argv + own_options, &request, &command);
     if (result != EXIT_SUCCESS)
         return result;
 

@@ -54,6 +54,7 @@ struct berth_binding {
 #define BERTH_FINDING_STAGED    "staged|staged in"  /* where its copies are */
 #define BERTH_FINDING_CONFIG    "config"            /* a file that its libraries read */
 #define BERTH_FINDING_GLIBC     "glibc|glibc"       /* kept or replaced */
+#define BERTH_GLIBC_REPLACED    "replaced"
 #define BERTH_FINDING_GLIBC_IMAGE                                                      \
     "glibc_image|image's glibc" /* newest version that it defines */
 #define BERTH_FINDING_GLIBC_HOST "glibc_host|host's glibc"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/color.h"
 #include "base/environ.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -16,9 +17,6 @@
 /* Bytes of the longest text; a longer one is cut. Slurm prints a line of up to 1024
  * bytes as a whole; longer lines of components would mix. */
 enum { LONGEST = 800 };
-
-/* Names that a line lists before "and 3 more". */
-enum { SHOWN = 6 };
 
 /* Write the line LABEL (`|label`) with PARTS, or else with NOTHING. */
 static void put_parts(struct berth_json *out, const char *label,
@@ -35,18 +33,13 @@ static void put_parts(struct berth_json *out, const char *label,
 static void push_names(const char *head, const struct berth_strvec *names,
                        struct berth_strvec *parts)
 {
-    struct berth_strvec shown = *names;
     BERTH_BUF struct berth_buf text = {0};
 
     parts->failed |= names->failed;
     if (names->count == 0)
         return;
-    if (names->count > SHOWN + 1)
-        shown.count = SHOWN;
-    berth_strvec_join(&shown, ", ", &text);
-    if (shown.count < names->count)
-        berth_buf_addf(&text, " and %zu more", names->count - shown.count);
-    berth_strvec_pushf(parts, "%s %s", head, text.text);
+    berth_explain_names(names, &text);
+    berth_strvec_pushf(parts, "%s %s", head, berth_buf_text(&text));
     parts->failed |= text.failed;
 }
 
@@ -174,25 +167,27 @@ static void put_command(const struct berth_explain *explain, struct berth_json *
     put_parts(out, "|command", &parts, "as the runtime finds it in the image");
 }
 
+/* Write whose MPI runs, which is what most users ask for, and then why. */
 static void put_mpi(const struct berth_explain *explain, struct berth_json *out)
 {
-    const char *host = explain->binding->host;
-    BERTH_STRVEC struct berth_strvec names = {0};
-    BERTH_BUF struct berth_buf image = {0};
-    BERTH_BUF struct berth_buf line = {0};
+    const bool has_color = explain->launch->order->step.has_color;
+    const char *warning = explain->binding->warning;
+    BERTH_BUF struct berth_buf answer = {0};
+    BERTH_BUF struct berth_buf reason = {0};
 
-    berth_explain_facts(explain, BERTH_FINDING_IMAGE_MPI, &names);
-    berth_strvec_join(&names, " and ", &image);
-    if (host) {
-        berth_buf_addf(&line, "the host's %s", host);
-        berth_buf_part(&line, " in place of the image's ", image.text, "");
-        berth_buf_puts(&line, ": ");
-    } else {
-        berth_buf_part(&line, "the image's ", image.text, ": ");
-    }
-    berth_explain_mpi(explain, &line);
-    berth_json_string(out, "|MPI", line.text);
-    out->text.failed |= line.failed || image.failed;
+    berth_explain_answer(explain, &answer);
+    berth_explain_reason(explain, &reason);
+    out->before = berth_color_begin(has_color, BERTH_COLOR_ANSWER);
+    out->after = berth_color_end(has_color);
+    berth_json_string(out, "|MPI", berth_text_or(answer.text, reason.text));
+    out->before = NULL;
+    out->after = NULL;
+
+    if (answer.text && reason.text)
+        berth_json_linef(out, "    %s", reason.text);
+    if (warning)
+        berth_json_linef(out, "    warning: %s", warning);
+    out->text.failed |= answer.failed || reason.failed;
 }
 
 /* Whose directory a place is: IN is that of struct berth_explain_place. */
@@ -381,7 +376,7 @@ static void put_unusual(const struct berth_explain *explain, struct berth_json *
     put_parts(out, "|unusual", &parts, "nothing");
 }
 
-/* Write what most users want to know: at most twelve lines. */
+/* Write what most users want to know: about twelve lines. */
 static void write_brief(const struct berth_explain *explain, struct berth_json *out)
 {
     const struct berth_request *request = explain->launch->request;
@@ -389,9 +384,9 @@ static void write_brief(const struct berth_explain *explain, struct berth_json *
     put_first_line(explain, out);
     if (!berth_request_has_container(request))
         return;
+    put_mpi(explain, out);
     put_image(explain, out);
     put_command(explain, out);
-    put_mpi(explain, out);
     put_places(explain, out);
     put_mounts(explain, out);
     put_variables(explain, out);

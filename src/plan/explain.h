@@ -10,7 +10,7 @@
 #include "request/request.h"
 
 /* What berth would do for one component, and why (--container-explain, `berth
- * explain`): in at most twelve lines, with all details, or as JSON. */
+ * explain`): in about twelve lines, with all details, or as JSON. */
 
 /* A directory of the host that people look for in a container. */
 struct berth_explain_place {
@@ -60,8 +60,18 @@ const char *berth_explain_source(const struct berth_explain *explain,
 /* The lifetime of the container: BERTH_LIFETIME_... */
 const char *berth_explain_lifetime(const struct berth_explain *explain);
 
-/* Append to RET a sentence that says whose MPI runs. Out of memory sticks in RET. */
+/* Append to RET whose MPI runs, as shortly as users ask for it: "the host's MPICH 4.2.1
+ * (image: 4.0.2)"; nothing if berth does not know its name. Out of memory sticks in
+ * RET, as in the functions below. */
+void berth_explain_answer(const struct berth_explain *explain, struct berth_buf *ret);
+
+/* Append to RET a sentence that says whose MPI runs, and why; `mpi` also what may go
+ * wrong with it. */
+void berth_explain_reason(const struct berth_explain *explain, struct berth_buf *ret);
 void berth_explain_mpi(const struct berth_explain *explain, struct berth_buf *ret);
+
+/* Append the first of NAMES to RET, and how many more there are: "a, b and 3 more". */
+void berth_explain_names(const struct berth_strvec *names, struct berth_buf *ret);
 
 /* Append what berth would do to RET, in the form that the request names. The text ends
  * in a newline. In a step of several components each line starts with the number of the

@@ -4,6 +4,7 @@
 #include "plan/explain.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -131,20 +132,104 @@ static const char *mode_of(enum berth_mount_mode mode)
     }
 }
 
-static void put_mount(const struct berth_plan_item *mount, struct berth_json *out)
+static void put_mount_line(const struct berth_plan_item *mount, struct berth_json *out)
 {
     const char *mode = mode_of(mount->mode);
     const char *before_flags = mount->flags ? ", " : "";
     const char *flags = mount->flags ? mount->flags : "";
     bool is_moved = strcmp(mount->source, mount->destination) != 0;
-    bool is_read_only =
-        mount->mode == BERTH_MOUNT_RO || mount->mode == BERTH_MOUNT_SQSH;
 
     if (is_moved)
         berth_json_linef(out, "    %s -> %s%s%s%s", mount->source, mount->destination,
                          mode, before_flags, flags);
     else
         berth_json_linef(out, "    %s%s%s%s", mount->source, mode, before_flags, flags);
+}
+
+/* The length of the directory of PATH, without the slash at its end; 0: the root. */
+static int directory_length(const char *path)
+{
+    const char *base = berth_text_base(path);
+
+    if (base == path)
+        return 0;
+    return (int)(base - path) - 1;
+}
+
+static bool is_same_directory(const char *a, const char *b)
+{
+    int length = directory_length(a);
+
+    return length == directory_length(b) && strncmp(a, b, (size_t)length) == 0;
+}
+
+/* Are A and B mounts of one directory over another one, for the same reason? */
+static bool is_alike(const struct berth_plan_item *a, const struct berth_plan_item *b)
+{
+    if (a->flags || b->flags)
+        return false;
+    return a->mode == b->mode && strcmp(a->why, b->why) == 0 &&
+           is_same_directory(a->source, b->source) &&
+           is_same_directory(a->destination, b->destination);
+}
+
+/* Returns how many mounts of LIST, from AT on, are alike. */
+static size_t count_alike(const struct berth_plan_list *list, size_t at)
+{
+    size_t end = at + 1;
+
+    while (end < list->count && is_alike(&list->items[at], &list->items[end]))
+        end++;
+    return end - at;
+}
+
+/* Write the COUNT mounts at MOUNTS, which are alike, as one line: the files of one
+ * library. */
+static void put_folded(const struct berth_plan_item *mounts, size_t count,
+                       struct berth_json *out)
+{
+    BERTH_STRVEC struct berth_strvec names = {0};
+    BERTH_BUF struct berth_buf text = {0};
+
+    for (size_t i = 0; i < count; i++)
+        berth_strvec_push(&names, berth_text_base(mounts[i].destination));
+    berth_explain_names(&names, &text);
+    berth_json_linef(out, "    %.*s/* -> %.*s/*%s: %zu files: %s",
+                     directory_length(mounts->source), mounts->source,
+                     directory_length(mounts->destination), mounts->destination,
+                     mode_of(mounts->mode), count, berth_buf_text(&text));
+    out->text.failed |= names.failed || text.failed;
+}
+
+/* Write LIST for people. The source and the reason stand before the first mount that
+ * has them. */
+static void put_mount_lines(const struct berth_plan_list *list, struct berth_json *out)
+{
+    enum { FEWEST_FOLDED = 4 };
+    const char *last = "";
+
+    for (size_t i = 0; i < list->count;) {
+        const struct berth_plan_item *mount = &list->items[i];
+        size_t alike = count_alike(list, i);
+
+        if (strcmp(last, mount->why) != 0)
+            berth_json_linef(out, "  %s: %s", mount->from, mount->why);
+        last = mount->why;
+        if (alike < FEWEST_FOLDED)
+            alike = 1;
+        if (alike == 1)
+            put_mount_line(mount, out);
+        else
+            put_folded(mount, alike, out);
+        i += alike;
+    }
+}
+
+static void put_mount(const struct berth_plan_item *mount, struct berth_json *out)
+{
+    bool is_read_only =
+        mount->mode == BERTH_MOUNT_RO || mount->mode == BERTH_MOUNT_SQSH;
+
     berth_json_object(out, NULL);
     berth_json_string(out, "source", mount->source);
     berth_json_string(out, "destination", mount->destination);
@@ -152,6 +237,9 @@ static void put_mount(const struct berth_plan_item *mount, struct berth_json *ou
     berth_json_bool(out, "squashfs", mount->mode == BERTH_MOUNT_SQSH);
     if (mount->flags)
         berth_json_string(out, "flags", mount->flags);
+    berth_json_string(out, "from", mount->from);
+    berth_json_string(out, "why", mount->why);
+    berth_json_end(out);
 }
 
 static void put_variable(const struct berth_plan_item *variable, struct berth_json *out)
@@ -163,37 +251,42 @@ static void put_variable(const struct berth_plan_item *variable, struct berth_js
     berth_json_object(out, NULL);
     berth_json_string(out, "name", variable->name);
     berth_json_string(out, "value", variable->value);
+    berth_json_string(out, "from", variable->from);
+    berth_json_string(out, "why", variable->why);
+    berth_json_end(out);
 }
 
-/* Write the array NAME of LIST by PUT, which leaves its object open. In text the source
- * and the reason stand before an item, unless they are those of the item before. */
-static void put_list(const struct berth_plan_list *list, const char *name,
-                     void (*put)(const struct berth_plan_item *, struct berth_json *),
-                     struct berth_json *out)
+/* Write the array "environment". In text the source and the reason stand before the
+ * first variable that has them. */
+static void put_variables(const struct berth_plan_list *list, struct berth_json *out)
 {
     const char *last = "";
 
-    berth_json_array(out, name);
+    berth_json_array(out, "environment");
     for (size_t i = 0; i < list->count; i++) {
-        const struct berth_plan_item *item = &list->items[i];
+        const struct berth_plan_item *variable = &list->items[i];
 
-        if (strcmp(last, item->why) != 0)
-            berth_json_linef(out, "  %s: %s", item->from, item->why);
-        last = item->why;
-        put(item, out);
-        berth_json_string(out, "from", item->from);
-        berth_json_string(out, "why", item->why);
-        berth_json_end(out);
+        if (strcmp(last, variable->why) != 0)
+            berth_json_linef(out, "  %s: %s", variable->from, variable->why);
+        last = variable->why;
+        put_variable(variable, out);
     }
     berth_json_end(out);
 }
 
 static void put_mounts(const struct berth_explain *explain, struct berth_json *out)
 {
+    const struct berth_plan_list *mounts = &explain->plan.mounts;
+
     put_title(out, "mounts, besides those that the runtime makes by itself");
-    if (explain->plan.mounts.count == 0)
+    if (mounts->count == 0)
         berth_json_linef(out, "  none");
-    put_list(&explain->plan.mounts, "mounts", put_mount, out);
+    if (out->is_text)
+        put_mount_lines(mounts, out);
+    berth_json_array(out, "mounts");
+    for (size_t i = 0; i < mounts->count; i++)
+        put_mount(&mounts->items[i], out);
+    berth_json_end(out);
     berth_json_array(out, "places");
     for (int i = 0; i < BERTH_EXPLAIN_PLACES; i++) {
         const struct berth_explain_place *place = &explain->places[i];
@@ -255,44 +348,109 @@ static void put_all(const struct berth_explain *explain, struct berth_json *out,
     berth_json_list(out, name, &texts);
 }
 
-/* TEXT is soname, path and, for a staged library, the staged file, separated by tabs.
- */
-static void put_library(struct berth_json *out, const char *text)
-{
-    BERTH_FREE char *copy = strdup(text);
-    char *next = copy;
-    const char *soname, *path, *staged;
+/* A library that the loader of the image found. Owns its text, in which the other
+ * members are. */
+struct library {
+    char *text;
+    const char *soname;
+    const char *path;   /* where the loader found it; NULL: not known */
+    const char *staged; /* the staged file that is there; NULL: none */
+};
 
-    if (!copy) {
-        out->text.failed = true;
-        return;
-    }
-    soname = strsep(&next, "\t");
-    path = strsep(&next, "\t");
-    staged = next;
-    if (path && staged && strcmp(staged, path) != 0)
-        berth_json_linef(out, "    %s => %s, which is %s", soname, path, staged);
-    else
-        berth_json_linef(out, "    %s => %s", soname, berth_text_or(path, ""));
+/* Read TEXT: soname, path and, for a staged library, the staged file, with tabs
+ * between. Returns false when out of memory. */
+static bool read_library(const char *text, struct library *ret)
+{
+    char *next = strdup(text);
+
+    *ret = (struct library){.text = next};
+    if (!next)
+        return false;
+    ret->soname = strsep(&next, "\t");
+    ret->path = strsep(&next, "\t");
+    ret->staged = next;
+    return true;
+}
+
+static void put_library(const struct library *library, struct berth_json *out)
+{
     berth_json_object(out, NULL);
-    berth_json_string(out, "soname", soname);
-    berth_json_string(out, "path", path);
-    berth_json_string(out, "staged", staged);
+    berth_json_string(out, "soname", library->soname);
+    berth_json_string(out, "path", library->path);
+    berth_json_string(out, "staged", library->staged);
     berth_json_end(out);
+}
+
+/* The file that LIBRARY is: of a staged one the copy. */
+static const char *file_of(const struct library *library)
+{
+    return berth_text_or(library->staged, berth_text_or(library->path, ""));
+}
+
+/* Is one of the libraries before AT in the directory of that one? */
+static bool is_listed(const struct library *libraries, size_t at)
+{
+    for (size_t i = 0; i < at; i++)
+        if (is_same_directory(file_of(&libraries[i]), file_of(&libraries[at])))
+            return true;
+    return false;
+}
+
+/* Write a line for each directory that COUNT libraries are from. */
+static void put_directories(const struct library *libraries, size_t count,
+                            struct berth_json *out)
+{
+    for (size_t at = 0; at < count; at++) {
+        const char *file = file_of(&libraries[at]);
+        BERTH_STRVEC struct berth_strvec names = {0};
+        BERTH_BUF struct berth_buf text = {0};
+
+        if (is_listed(libraries, at))
+            continue;
+        for (size_t i = at; i < count; i++)
+            if (is_same_directory(file, file_of(&libraries[i])))
+                berth_strvec_push(&names, libraries[i].soname);
+        berth_strvec_join(&names, ", ", &text);
+        berth_json_linef(out, "    from %.*s/: %s", directory_length(file), file,
+                         berth_buf_text(&text));
+        out->text.failed |= text.failed;
+    }
+}
+
+/* Write the array "libraries"; in text what is loaded from where. */
+static void put_libraries(const struct berth_strvec *facts, struct berth_json *out)
+{
+    size_t count = 0;
+    struct library *libraries = calloc(facts->count + 1, sizeof(*libraries));
+
+    for (size_t i = 0; libraries && i + 1 < facts->count; i += 2) {
+        if (strcmp(facts->items[i], BERTH_FINDING_LIBRARY) != 0)
+            continue;
+        if (!read_library(facts->items[i + 1], &libraries[count]))
+            out->text.failed = true;
+        else
+            count++;
+    }
+
+    berth_json_array(out, "libraries");
+    for (size_t i = 0; i < count; i++)
+        put_library(&libraries[i], out);
+    berth_json_end(out);
+    if (out->is_text)
+        put_directories(libraries, count, out);
+
+    out->text.failed |= !libraries;
+    for (size_t i = 0; i < count; i++)
+        free(libraries[i].text);
+    free(libraries);
 }
 
 static void put_verified(const struct berth_explain *explain, struct berth_json *out)
 {
-    const struct berth_strvec *facts = &explain->binding->facts;
-
     berth_json_object(out, "verified");
     put_fact(explain, out, "loader|loader", BERTH_FINDING_LOADER);
     put_fact(explain, out, "file|asked about", BERTH_FINDING_TARGET);
-    berth_json_array(out, "libraries");
-    for (size_t i = 0; i + 1 < facts->count; i += 2)
-        if (strcmp(facts->items[i], BERTH_FINDING_LIBRARY) == 0)
-            put_library(out, facts->items[i + 1]);
-    berth_json_end(out);
+    put_libraries(&explain->binding->facts, out);
     berth_json_end(out);
 }
 
@@ -330,7 +488,7 @@ static void put_environment(const struct berth_explain *explain, struct berth_js
                    "twice, the later one wins");
     if (explain->plan.variables.count == 0)
         berth_json_linef(out, "  nothing changes");
-    put_list(&explain->plan.variables, "environment", put_variable, out);
+    put_variables(&explain->plan.variables, out);
 }
 
 void berth_explain_details(const struct berth_explain *explain, struct berth_json *out)

@@ -24,6 +24,7 @@ static const struct berth_field step_fields[] = {
     {"ranks", BERTH_FIELD_TEXT, MEMBER(step.ranks)},
     {"first", BERTH_FIELD_FLAG, MEMBER(step.is_first)},
     {"one-file", BERTH_FIELD_FLAG, MEMBER(step.is_one_file)},
+    {"color", BERTH_FIELD_FLAG, MEMBER(step.has_color)},
     {"restored", BERTH_FIELD_LIST, MEMBER(restored)},
     {"program", BERTH_FIELD_LIST, MEMBER(programs)},
     {"allocation", BERTH_FIELD_LIST, MEMBER(allocation)},

@@ -38,6 +38,7 @@ struct berth_order_step {
     bool is_first;    /* this task is the first of `ranks`, or of the component */
     bool is_one_file; /* standard output and error of the tasks are one file, which
                          gets errors and warnings of berth, but no notes */
+    bool has_color;   /* what explains the component is printed in colours */
 };
 
 /* The container of the task on its node. */

@@ -50,6 +50,7 @@ static const struct member members[] = {
     MEMBER("step", "ranks", TEXT, step.ranks),
     MEMBER("step", "first", FLAG, step.is_first),
     MEMBER("step", "one-file", FLAG, step.is_one_file),
+    MEMBER("step", "color", FLAG, step.has_color),
     MEMBER("step", "restored", LIST, restored),
     MEMBER("step", "program", LIST, programs),
     MEMBER("step", "allocation", LIST, allocation),

@@ -188,6 +188,13 @@ says 'an account without an image' 2 \
     "$berth" explain ./app
 says 'an account without a command is a wrong use' 2 'usage:' \
     "$berth" explain --container-image=image
+says 'an option of explain itself that comes too late' 2 \
+    'berth: explain: --json comes before the options of srun' \
+    "$berth" explain --container-image=image --json ./app
+says 'a misspelt one' 2 "berth: explain: '--jsno' is not an option; did you mean '--json'?" \
+    "$berth" explain --jsno --container-image=image ./app
+says 'explain --color of another word' 2 \
+    "berth: --color: expected auto, always or never, got 'red'" "$berth" explain --color=red ./app
 says 'an account with a wrong option' 2 "berth: explain: '--colour' is not an option" \
     "$berth" explain --colour --container-image=image ./app
 says 'explain --help names --json' 0 '--json: for programs' "$berth" explain --help

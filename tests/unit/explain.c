@@ -243,6 +243,106 @@ TEST_ROWS(a_mode_says_whose_mpi_runs, modes)
     teardown(&fixture);
 }
 
+static const struct {
+    const char *host, *image, *other;
+    const char *says;
+} answers[] = {
+    {"MPICH 4.2.1", "MPICH 4.0.2", NULL, "the host's MPICH 4.2.1 (image: 4.0.2)"},
+    {"Open MPI 5.0.7", "Open MPI 4.1.4", NULL,
+     "the host's Open MPI 5.0.7 (image: 4.1.4)"},
+    {"Cray MPICH 8.1", "MPICH 4.0.2", NULL,
+     "the host's Cray MPICH 8.1 (image: MPICH 4.0.2)"},
+    {"MPICH 4.2.1", "MPICH", NULL, "the host's MPICH 4.2.1 (image: MPICH)"},
+    {"MPICH 4.2.1", "MPICH 4.0.2", "Open MPI 4.1.4",
+     "the host's MPICH 4.2.1 (image: MPICH 4.0.2 and Open MPI 4.1.4)"},
+    {"MPICH 4.2.1", NULL, NULL, "the host's MPICH 4.2.1"},
+    {NULL, "MPICH 4.0.2", NULL, "the image's MPICH 4.0.2"},
+    {NULL, NULL, NULL, ""},
+};
+
+TEST_ROWS(the_answer_names_an_mpi_once, answers)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct fixture fixture;
+
+    setup(&fixture, "image=/a&mpi-bind=auto");
+    if (answers[_i].host)
+        fixture.binding.host = strdup(answers[_i].host);
+    if (answers[_i].image)
+        add_fact(&fixture.binding, BERTH_FINDING_IMAGE_MPI, answers[_i].image);
+    if (answers[_i].other)
+        add_fact(&fixture.binding, BERTH_FINDING_IMAGE_MPI, answers[_i].other);
+    berth_explain_answer(&fixture.explain, &text);
+    ck_assert_str_eq(berth_buf_text(&text), answers[_i].says);
+    teardown(&fixture);
+}
+
+/* The account of FIXTURE has EXPECTED somewhere. */
+static void assert_says(const struct fixture *fixture, const char *expected)
+{
+    BERTH_BUF struct berth_buf text = {0};
+    struct berth_err err;
+
+    ck_assert_int_eq(berth_explain_write(&fixture->explain, &text, &err), 0);
+    ck_assert_msg(strstr(text.text, expected), "expected\n%s\nin\n%s", expected,
+                  text.text);
+}
+
+TEST(what_may_go_wrong_is_below_the_answer)
+{
+    struct fixture fixture;
+
+    setup(&fixture, "image=/a&explain=text");
+    fixture.binding.warning = strdup("each of the 4 tasks would be rank 0 of 1");
+    assert_says(&fixture, "\n  MPI: left alone (no --mpi-bind)\n"
+                          "    warning: each of the 4 tasks would be rank 0 of 1\n"
+                          "  image: ");
+    teardown(&fixture);
+}
+
+TEST(the_answer_stands_out_on_a_terminal)
+{
+    struct fixture fixture;
+
+    setup(&fixture, "image=/a&explain=text");
+    fixture.order.step.has_color = true;
+    assert_says(
+        &fixture,
+        "\n  MPI: \033[1mleft alone (no --mpi-bind)\033[0m\n  image: not known\n");
+    teardown(&fixture);
+}
+
+TEST(the_files_of_one_library_are_one_row)
+{
+    static const char reason[] = "the host's file replaces the image's";
+    struct fixture fixture;
+
+    setup(&fixture, "image=/a&explain=all");
+    for (int i = 0; i < 3; i++) {
+        BERTH_FREE char *from = unit_format("/stage/lib/libmpi%d.so", i);
+        BERTH_FREE char *to = unit_format("/usr/lib/libmpi%d.so.12", i);
+
+        berth_plan_mount(&fixture.explain.plan, from, to, BERTH_MOUNT_RO,
+                         BERTH_FROM_MPI, reason);
+    }
+    for (int i = 0; i < 20; i++) {
+        BERTH_FREE char *from = unit_format("/stage/glibc/lib%d.so", i);
+        BERTH_FREE char *to = unit_format("/usr/lib/lib%d.so.6", i);
+
+        berth_plan_mount(&fixture.explain.plan, from, to, BERTH_MOUNT_RO,
+                         BERTH_FROM_MPI, reason);
+    }
+    assert_says(
+        &fixture,
+        "  mpi: the host's file replaces the image's\n"
+        "    /stage/lib/libmpi0.so -> /usr/lib/libmpi0.so.12 (ro)\n"
+        "    /stage/lib/libmpi1.so -> /usr/lib/libmpi1.so.12 (ro)\n"
+        "    /stage/lib/libmpi2.so -> /usr/lib/libmpi2.so.12 (ro)\n"
+        "    /stage/glibc/* -> /usr/lib/* (ro): 20 files: lib0.so.6, lib1.so.6, "
+        "lib2.so.6, lib3.so.6, lib4.so.6, lib5.so.6 and 14 more\n\n");
+    teardown(&fixture);
+}
+
 TEST(what_could_not_be_looked_at_is_not_denied)
 {
     BERTH_BUF struct berth_buf text = {0};

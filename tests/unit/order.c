@@ -22,13 +22,13 @@ TEST(an_order_arrives_as_it_was_given)
     berth_strvec_push(&order.terms.unset, "B;2");
     berth_strvec_push(&order.restored, "MPICH_X");
     berth_strvec_push(&order.restored, "Cray MPICH");
-    order.step.is_one_file = true;
     berth_strvec_push(&order.programs, "./a\nb");
     order.step = (struct berth_order_step){.component = 3,
                                            .is_several = true,
                                            .nodes = 4,
                                            .tasks = 99,
-                                           .prints_component = true};
+                                           .prints_component = true,
+                                           .has_color = true};
     order.container = (struct berth_order_container){.number = 1,
                                                      .tasks = 2,
                                                      .others = 3,
@@ -53,7 +53,8 @@ TEST(an_order_arrives_as_it_was_given)
     ck_assert_str_eq(
         text.text,
         "1;request:image=/a.sif&env=A%3D1;asked:image=/a.sif;terms:unset=B%3B2;"
-        "step:component=3&several=&nodes=4&tasks=99&prints-component=&restored=MPICH_X&"
+        "step:component=3&several=&nodes=4&tasks=99&prints-component=&color=&"
+        "restored=MPICH_X&"
         "restored=Cray%20MPICH&program=./a%0Ab;"
         "task:prefix=x-&runtime=/r&record=/log/%25u&argv0=&container=1&"
         "container-tasks=2&other-containers=3&container-locals=1&container-ranks=0,5&"

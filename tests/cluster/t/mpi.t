@@ -73,7 +73,7 @@ singletons() {
 alone='the image.s MPICH 4.0.2 uses PMI and the step has --mpi=none, so each of the [24] tasks would be rank 0 of 1; use srun --mpi=pmi2, and --mpi-bind for the host.s library; or --mpi-bind=off if it does not$'
 quick="timeout 1 mpiring; true"
 try "without --mpi-bind: --container-explain forecasts it" \
-    "~MPI: left alone .no --mpi-bind.; warning: if the program uses MPI: the image's MPICH 4.0.2 uses PMI and the step has --mpi=none" -- \
+    "~MPI: left alone .no --mpi-bind.${nl} +warning: if the program uses MPI: the image's MPICH 4.0.2 uses PMI and the step has --mpi=none" -- \
     srun -n2 --mpi=none --container-image=/images/mpich.sif --container-explain mpiring
 singletons "one line for a step of two nodes" 1 "$alone" \
     -w n1,n2 -N2 -n4 --mpi=none --container-image=/images/mpich.sif sh -c "$quick"
