@@ -36,6 +36,7 @@
 #include "request/wire.h"
 #include "site/siteread.h"
 #include "spank/resubmit.h"
+#include "spank/explained.h"
 #include "spank/exported.h"
 #include "spank/multiproglines.h"
 #include "spank/hetjob.h"
@@ -783,7 +784,13 @@ int berth_local_launch(spank_t sp)
     print_notes();
     if (prefixes_lines() && berth_lines_prefix(sp, &err) < 0)
         refuse(&err);
+    berth_explained_begin(&state.table);
     return 0;
+}
+
+void berth_local_end(void)
+{
+    berth_explained_end();
 }
 
 int berth_local_step(void)

@@ -40,6 +40,16 @@ int slurm_spank_init_post_opt(spank_t sp, int count, char **arguments)
     }
 }
 
+int slurm_spank_exit(spank_t sp, int count, char **words)
+{
+    (void)sp;
+    (void)count;
+    (void)words;
+    if (spank_context() == S_CTX_LOCAL)
+        berth_local_end();
+    return 0;
+}
+
 /* The callbacks of one context. */
 #define CALLBACK(name, function)                                                       \
     int name(spank_t sp, int count, char **arguments)                                  \

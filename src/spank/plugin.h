@@ -24,6 +24,10 @@ int berth_local_job(spank_t sp);
  * berth-task into a --multi-prog configuration, too. */
 int berth_local_launch(spank_t sp);
 
+/* In slurm_spank_exit() of srun, when all tasks have ended and their output has been
+ * written: print what berth_local_launch() has srun collect. */
+void berth_local_end(void);
+
 /* The plugin in slurmstepd. Only berth_remote_task() reports errors: if an earlier
  * callback fails, Slurm drains the node or ignores the failure, which differs by
  * release. Each function returns 0. */

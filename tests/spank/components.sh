@@ -168,6 +168,27 @@ expect 'the same for the last one, with --container-image=none' 0 \
 1 --container-image=none --container-explain=text: ./y' \
     srun --container-image=b --container-explain ./x : --container-image=none --container-explain \
     ./y
+expect 'the JSON of several components is one array, in their order' 0 '[
+  {
+    "component": 0
+  },
+  {
+    "component": 1
+  }
+]' env FAKE_PRINTS='1: {
+0: {
+1:   "component": 1
+0:   "component": 0
+0: }
+1: }' srun --container-image=b --container-explain=json ./x : --container-image=c ./y
+expect 'what is not of a component is printed as it is' 0 '0: {
+and more' env FAKE_PRINTS='0: {
+and more' srun --container-image=b --container-explain=json ./x : --container-image=c ./y
+expect 'one component has one object' 0 '0: {' \
+    env FAKE_PRINTS='0: {' srun --container-image=b --container-explain=json ./x
+expect 'text of several components is printed as it is' 0 '0: component 0' \
+    env FAKE_PRINTS='0: component 0' \
+    srun --container-image=b --container-explain ./x : --container-image=c ./y
 expect '--container-explain for components on the host' 1 \
     'srun: error: berth: --container-explain: it needs an image; add --container-image=IMAGE' \
     srun --container-explain ./x : --container-explain ./y

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "plan/explainjoin.h"
 #include "request/wire.h"
 #include "unit.h"
 
@@ -408,4 +409,26 @@ TEST_ROWS(a_long_text_is_cut_between_characters, cuts)
     ck_assert_uint_eq(strlen(cut), cuts[_i].length);
     if (strlen(text) > 800)
         ck_assert_str_eq(cut + strlen(cut) - 3, "...");
+}
+
+static const struct {
+    const char *text;
+    const char *joined;
+} joins[] = {
+    {"0: {}\n1: {}\n", "[\n  {},\n  {}\n]\n"},
+    {"10: {}\n9: {\n9: }\n", "[\n  {\n  },\n  {}\n]\n"},
+    {"1: {\n0: {\n1: 1}\n0: 0}\n", "[\n  {\n  0},\n  {\n  1}\n]\n"},
+    {"0: {}", "[\n  {}\n]\n"},
+    {"", ""},
+    {"0: {}\n0 {}\n", "0: {}\n0 {}\n"},
+    {"n1: {}\n", "n1: {}\n"},
+    {"0: 1: {}\n", "0: 1: {}\n"},
+};
+
+TEST_ROWS(components_are_joined_by_their_numbers, joins)
+{
+    BERTH_BUF struct berth_buf text = {0};
+
+    berth_explain_join(joins[_i].text, &text);
+    ck_assert_str_eq(berth_buf_text(&text), joins[_i].joined);
 }

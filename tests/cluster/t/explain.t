@@ -22,18 +22,13 @@ echo "it runs"
 END
 alice rm -f has-run
 
-# of WORD...: what a document on standard input, or those of several components, hold there: a
-# number, a member, several with commas between them, or the name of a variable: where it comes
-# from, and why.
+# of WORD...: what the document on standard input has there: a number (of a component, too), a
+# member, several with commas between them, or the name of a variable: where it comes from, and
+# why.
 of() {
     python3 -c '
 import json, sys
-texts = {}
-for line in sys.stdin:
-    of, _, rest = line.partition(": ") if line[:1].isdigit() else ("", "", line)
-    texts[of] = texts.get(of, "") + rest
-value = {of: json.loads(text) for of, text in texts.items()}
-value = value.get("", value)
+value = json.load(sys.stdin)
 for word in sys.argv[1:]:
     if isinstance(value, dict):
         value = value[word] if word in value else
@@ -66,6 +61,9 @@ matches "JSON: the runtime says its version" "^(apptainer|singularity-ce) versio
 # Several components.
 seen=$(alice srun -n1 "$A" $json ./run-me : -n1 "$B" ./run-me b : -n1 ./run-me host 2>/dev/null)
 equal "het job: the first component" /images/a.sif "$(of 0 image path <<<"$seen")"
+equal "het job: the array has each component once" "[0, 1, 2]" \
+    "$(python3 -c 'import json, sys; print([it["component"] for it in json.load(sys.stdin)])' \
+        <<<"$seen")"
 equal "het job: the third would run on the host, and does not" "['./run-me', 'host']" \
     "$(of 2 command <<<"$seen")"
 seen=$(alice salloc -Q -N2 -n2 srun -N1 -n1 "$A" ./run-me : -N1 -n1 "$B" $json ./run-me 2>/dev/null)

@@ -153,7 +153,7 @@ try "each line has an account" \
     -- "${four[@]}" --container-explain --multi-prog lines
 equal "and nothing of another task" 0 "$(grep -c '    SLURM_PROCID=' <<<"$output")"
 try "as JSON" "0-1 /images/a.sif" \
-    "sed -n 's/^0: //p' | python3 -c 'import json, sys; it = json.load(sys.stdin); print(it[\"ranks\"], it[\"image\"][\"path\"])'" -- \
+    "python3 -c 'import json, sys; it = json.load(sys.stdin)[0]; print(it[\"ranks\"], it[\"image\"][\"path\"])'" -- \
     "${four[@]}" --container-explain=json --multi-prog lines
 
 # Two images are one MPI_COMM_WORLD, and each has a witness.
