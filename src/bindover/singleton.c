@@ -91,7 +91,7 @@ void berth_singleton_warn(const struct berth_singleton *singleton, const char *w
     const char *others = "";
 
     if (singleton->is_several && has_manager)
-        others = ", the other components wait for it in MPI_Init forever";
+        others = ", the others wait for it in MPI_Init";
     if (*singleton->mode)
         berth_err_set(ret,
                       "warning: image '%s': if the program uses MPI%s: %s; or "

@@ -17,10 +17,8 @@ static int check_node(const struct berth_request *request, unsigned int nodes,
     if (!berth_fallback_has_others(request, nodes) || reason == BERTH_REASON_IMAGE)
         return 0;
     return berth_err_set(err,
-                         "%s; other nodes of this step may use the host's %s, and all "
-                         "nodes must use the same: choose %s, which is the image's own "
-                         "on all of them, or have this node repaired (berth doctor "
-                         "says what it lacks)",
+                         "%s; all nodes need the same %s: choose %s, the image's own, "
+                         "or have this node repaired",
                          because->text, what, choose);
 }
 

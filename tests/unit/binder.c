@@ -92,7 +92,7 @@ static const struct {
 } apart[] = {
     {"auto", NULL, NULL, "the image's own MPI runs (hybrid): it is setuid"},
     {"auto", NULL, "1", "the image's own MPI runs (hybrid): it is setuid"},
-    {"auto", NULL, "2", APART "; other nodes of this step may use the host's MPI, "},
+    {"auto", NULL, "2", APART "; all nodes need the same MPI: "},
     {"host", NULL, NULL, APART "; choose --mpi-bind=hybrid"},
     {"hybrid", NULL, "2", NULL},
     {"off", "auto", "2", NULL},
@@ -100,7 +100,7 @@ static const struct {
     {"hybrid", "auto", NULL,
      "the image's own MPI runs, on its own network libraries: it is setuid"},
     {"hybrid", "auto", "2",
-     APART "; other nodes of this step may use the host's network libraries, "},
+     APART "; all nodes need the same network libraries: "},
 };
 
 /* A watcher that reads nothing before the end knows that the supervisor was killed. */

@@ -248,14 +248,14 @@ TEST(a_node_does_not_choose_another_network)
     nodes = 2;
     ck_assert_int_eq(use("auto", NET, 1), -1);
     ck_assert_ptr_nonnull(strstr(sides.err.text, "it lacks 2 symbols of that, and has "
-                                                 "1 others; other nodes of this"));
+                                                 "1 others; all nodes need the"));
     absent = FIRST;
     ck_assert_int_eq(use("auto", NET, 1), -1);
     ck_assert_ptr_nonnull(strstr(sides.err.text,
                                  "profile 'site': this node has no such library in "
                                  "'/srv/net'; have it mounted here, or name a profile "
-                                 "that all nodes have; other nodes of this step may "
-                                 "use the host's network libraries, and all nodes"));
+                                 "that all nodes have; all nodes need the same "
+                                 "network libraries: "));
     ck_assert_int_eq(use("auto", "another.so.1", 1), 0); /* the image has none */
 }
 
@@ -280,8 +280,8 @@ TEST(a_node_without_any_network_library_is_refused)
     prefix = NULL;
     ck_assert_int_eq(use("auto", NET, 0), -1);
     ck_assert_ptr_nonnull(strstr(sides.err.text,
-                                 "this node has no '" NET "'; other nodes of this step "
-                                 "may use the host's network libraries, and all"));
+                                 "this node has no '" NET "'; all nodes need the same "
+                                 "network libraries: "));
     ck_assert_int_eq(use("auto", "another.so.1", 0), 0); /* the image has none */
 }
 

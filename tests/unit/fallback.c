@@ -10,9 +10,8 @@
     "all --mpi-bind=hybrid if the images have the same MPI, or else each image an "    \
     "srun of its own"
 #define NODES(what, choose)                                                            \
-    "no patchelf; other nodes of this step may use the host's " what ", and all "      \
-    "nodes must use the same: choose " choose ", which is the image's own on all of "  \
-    "them, or have this node repaired (berth doctor says what it lacks)"
+    "no patchelf; all nodes need the same " what ": choose " choose                    \
+    ", the image's own, or have this node repaired"
 #define MPI    NODES("MPI", "--mpi-bind=hybrid")
 #define FABRIC NODES("network libraries", "--container-libs=none")
 
@@ -32,6 +31,22 @@ static const struct {
     {"host", BERTH_WORLD_ALONE, 1, "no patchelf", "no patchelf", NULL},
     {"mpich", BERTH_WORLD_ALONE, 2, "no patchelf", "no patchelf", FABRIC},
 };
+
+/* The longest reason of a node, as a user sees it. */
+TEST(a_refusal_for_all_nodes_is_short)
+{
+    enum { LONGEST = 300 };
+    struct berth_request request = {.mpi = (char *)"auto"};
+    struct berth_err because, err = {0};
+
+    berth_err_set(&because,
+                  "berth: n2: image '/images/mpich.sif': --mpi-bind=auto: patchelf: "
+                  "not installed on this node, and copies of the host's libraries "
+                  "need it; ask the administrators to install the package patchelf");
+    ck_assert_int_eq(berth_fallback_mpi(&request, 2, BERTH_REASON_NODE, &because, &err),
+                     -1);
+    ck_assert_uint_le(strlen(err.text), LONGEST);
+}
 
 static void assert_says(int result, struct berth_err *err, const char *sentence)
 {

@@ -98,8 +98,8 @@ TEST(other_components_wait_for_one_that_cannot_join)
 
     berth_singleton_warn(&singleton, "WHY; use srun --mpi=pmi2", &warning);
     ck_assert_str_eq(warning.text,
-                     "warning: image 'a.sif': if the program uses MPI, the other "
-                     "components wait for it in MPI_Init forever: WHY; use srun "
+                     "warning: image 'a.sif': if the program uses MPI, the others "
+                     "wait for it in MPI_Init: WHY; use srun "
                      "--mpi=pmi2, and --mpi-bind for the host's library; or "
                      "--mpi-bind=off if it does not");
     singleton.type = "none"; /* nobody waits without a process manager */

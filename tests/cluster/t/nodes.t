@@ -23,7 +23,7 @@ differ() {
     on n2 root rm -rf /tmp/berth-2001
     on n2 root sh -c "$3"
     try "$1: the node refuses" \
-        "~berth: n2: image '$image': --mpi-bind=auto: [^$nl]*$2[^$nl]*; other nodes of this step may use the host's MPI, .*--mpi-bind=hybrid.*status [1-9]" -- \
+        "~berth: n2: image '$image': --mpi-bind=auto: [^$nl]*$2[^$nl]*; all nodes need the same MPI: .*--mpi-bind=hybrid.*status [1-9]" -- \
         "${both[@]}" --mpi-bind $who
     equal "$1: and no rank runs on another MPI" "" "$(grep -a '^rank .*4[.]0[.]2' <<<"$seen")"
     case $5 in
@@ -36,7 +36,7 @@ differ() {
     if ((reasons++ % 5 == 0)) || [[ ${BERTH_EVERY-} ]]; then
         try "$1: so it does with host" "~berth: n2: [^$nl]*$2.*status [1-9]" \
             -- "${both[@]}" --mpi-bind=host $who
-        try "$1: --container-explain says so" "~berth: n2: .*$2.*; other nodes .*status [1-9]" \
+        try "$1: --container-explain says so" "~berth: n2: .*$2.*; all nodes need .*status [1-9]" \
             -- "${both[@]}" --mpi-bind --container-explain $who
         # Not with MPI: the image's own 4.0.2 hangs between nodes now and then, by itself too.
         try "$1: hybrid runs on both" "~" -- "${both[@]}" --mpi-bind=hybrid true
@@ -92,7 +92,7 @@ starter=$(built LIBEXECDIR)/$runtime_name/bin/starter
 on n2 root sh -c "mkdir /off; mv $lib/libmpi.so.40* /off; ldconfig"
 # shellcheck disable=SC2016 # for a shell of the image's
 try "two MPIs in an image: the node refuses" \
-    "~berth: n2: [^$nl]*the host's MPICH 4[^ ]* uses PMI and the step has --mpi=pmix[^$nl]*; other nodes of this step may use .*status [1-9]" -- "${both[@]}" --mpi=pmix --mpi-bind sh -c 'p=/opt/t/open; ${p}mpi/who'
+    "~berth: n2: [^$nl]*the host's MPICH 4[^ ]* uses PMI and the step has --mpi=pmix[^$nl]*; all nodes need the same .*status [1-9]" -- "${both[@]}" --mpi=pmix --mpi-bind sh -c 'p=/opt/t/open; ${p}mpi/who'
 on n2 root sh -c "mv /off/* $lib; rmdir /off; ldconfig"
 
 # An MPI of the site comes first, and n2 has not mounted it.
@@ -119,7 +119,7 @@ network() {
     on n2 root rm -rf /tmp/berth-2001
     on n2 root sh -c "$3"
     try "$1: the node refuses" \
-        "~berth: n2: image '$image': --container-libs=auto: [^$nl]*$2[^$nl]*; other nodes of this step may use the host's network libraries, .*--container-libs=none.*status [1-9]" -- \
+        "~berth: n2: image '$image': --container-libs=auto: [^$nl]*$2[^$nl]*; all nodes need the same network libraries: .*--container-libs=none.*status [1-9]" -- \
         "${both[@]}" --container-libs=auto $who
     equal "$1: and no rank runs" "" "$(grep -a '^rank ' <<<"$seen")"
     try "$1: alone it runs" "~rank 0 of 1.*4[.]0[.]2" -- "${one[@]}" --container-libs=auto $who

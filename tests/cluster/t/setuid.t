@@ -67,7 +67,7 @@ for way in no setuid; do
         -- "${mpi[@]}" --mpi=pmi2 --mpi-bind=auto $who
     equal "$way: that takes one line" 1 "$(grep -ac '^berth: ' <<<"$seen")"
     try "$way: on several nodes it is refused" \
-        "~$reason.*; other nodes of this step may use the host's MPI, .*--mpi-bind=hybrid.*status" \
+        "~$reason.*; all nodes need the same MPI: .*--mpi-bind=hybrid.*status" \
         -- \
         "${mpi[@]}" --mpi=pmi2 --mpi-bind=auto -w n1,n2 -N2 $who
     try "$way: --mpi-bind=hybrid says nothing where the library fits" "~^rank [01] of 2 " \
