@@ -276,21 +276,46 @@ static int inspect(struct inspect *it, const char *path, const char *program,
     return inspect_image(it, path, program, &image, err);
 }
 
+/* The words of the command line. */
+struct words {
+    const char *path;
+    const char *program; /* NULL: the file or the image as a whole */
+    bool as_json;
+};
+
+/* Read the words, in which --json may stand anywhere. Returns false if they are wrong.
+ */
+static bool read_words(char **argv, struct words *ret)
+{
+    *ret = (struct words){0};
+    for (char **word = argv + 1; *word; word++) {
+        if (strcmp(*word, "--json") == 0)
+            ret->as_json = true;
+        else if (**word == '-' || ret->program)
+            return false;
+        else if (!ret->path)
+            ret->path = *word;
+        else
+            ret->program = *word;
+    }
+    return ret->path;
+}
+
 int berth_cli_inspect(int argc, char **argv)
 {
     struct inspect it = {.site = berth_site_default()};
     struct berth_err err;
+    struct words words;
     int result;
 
-    if (argc > 1 && strcmp(argv[1], "--json") == 0) {
-        it.as_json = true;
-        argc--;
-        argv++;
-    }
-    if (argc < 2 || argc > 3 || argv[1][0] == '-')
+    (void)argc;
+    if (!read_words(argv, &words))
         return BERTH_CLI_USAGE;
-    result = inspect(&it, argv[1], argv[2], &err);
+    it.as_json = words.as_json;
+    result = inspect(&it, words.path, words.program, &err);
     berth_terms_fini(&it.terms);
     berth_site_fini(&it.site);
-    return result < 0 ? berth_cli_fail(&err) : EXIT_SUCCESS;
+    if (result < 0)
+        return berth_cli_fail(&err);
+    return EXIT_SUCCESS;
 }

@@ -334,16 +334,13 @@ int berth_cli_ps(int argc, char **argv)
     if (argc == 2 + SECOND_PART && strcmp(argv[1], BERTH_ASK_NODE) == 0)
         return run_second_part(argv + 2);
 
-    /* the number of the job is last */
     for (char **at = argv + 1; *at; at++) {
-        if (wish.job)
-            return BERTH_CLI_USAGE;
         if (strcmp(*at, "--json") == 0) {
             wish.is_json = true;
         } else if (strcmp(*at, "-u") == 0 && at[1]) {
             at++;
             wish.user = *at;
-        } else if (is_job_number(*at)) {
+        } else if (!wish.job && is_job_number(*at)) {
             wish.job = *at;
         } else {
             return BERTH_CLI_USAGE;

@@ -403,19 +403,46 @@ static void give_up(struct berth_rendezvous_page *page)
         end_start(page, BERTH_RENDEZVOUS_LATE);
 }
 
-enum berth_rendezvous_state
-berth_rendezvous_wait(const struct berth_rendezvous *rendezvous, struct berth_err *err)
+/* Wait until the state of PAGE is another one than STATE, for MILLISECONDS at most.
+ * Returns the new one. */
+static uint32_t await_change(struct berth_rendezvous_page *page, uint32_t state,
+                             int64_t milliseconds)
 {
-    const struct timespec pause = {.tv_nsec = LOOK_AGAIN_MS * 1000000L};
+    const struct timespec pause = {.tv_nsec = milliseconds * 1000000L};
+
+    give_up(page);
+    /* returns at once if the state is another one by now */
+    syscall(SYS_futex, &page->state, FUTEX_WAIT, state, &pause, NULL, 0);
+    return page->state;
+}
+
+bool berth_rendezvous_goes_on(const struct berth_rendezvous *rendezvous,
+                              int64_t milliseconds)
+{
     struct berth_rendezvous_page *page = rendezvous->page;
+    const int64_t at_end = berth_deadline_left(&page->deadline) - milliseconds;
     uint32_t state = page->state;
 
     while (is_waiting(state)) {
-        give_up(page);
-        /* returns at once if the state is another one by now */
-        syscall(SYS_futex, &page->state, FUTEX_WAIT, state, &pause, NULL, 0);
-        state = page->state;
+        int64_t left = berth_deadline_left(&page->deadline) - at_end;
+
+        if (left <= 0)
+            return true;
+        if (left > LOOK_AGAIN_MS)
+            left = LOOK_AGAIN_MS;
+        state = await_change(page, state, left);
     }
+    return false;
+}
+
+enum berth_rendezvous_state
+berth_rendezvous_wait(const struct berth_rendezvous *rendezvous, struct berth_err *err)
+{
+    struct berth_rendezvous_page *page = rendezvous->page;
+    uint32_t state = page->state;
+
+    while (is_waiting(state))
+        state = await_change(page, state, LOOK_AGAIN_MS);
     explain(rendezvous, err);
     if (state == BERTH_RENDEZVOUS_LATE || state == BERTH_RENDEZVOUS_KILLED)
         return BERTH_RENDEZVOUS_FAILED;

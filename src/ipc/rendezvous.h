@@ -62,12 +62,21 @@ struct berth_rendezvous_text {
 };
 
 /* What a container has, in its slot of the memory. */
+/* What a start is doing, for people who wait. */
+enum berth_rendezvous_phase {
+    BERTH_PHASE_RUNTIME,   /* the runtime opens the image */
+    BERTH_PHASE_JOB,       /* it waits for the job's server */
+    BERTH_PHASE_LIBRARIES, /* berth-mpi reads the image, and stages */
+    BERTH_PHASES
+};
+
 struct berth_rendezvous_page {
     _Atomic uint32_t state; /* enum berth_rendezvous_state; a futex */
     _Atomic pid_t starter;  /* the process that starts the container: waiting tasks give
                                up when it is gone; 0: none yet */
     struct berth_deadline deadline; /* of the start; from berth_rendezvous_claim() on */
     struct berth_err why;           /* in FAILED and SEPARATE */
+    _Atomic uint32_t phase;         /* enum berth_rendezvous_phase, in STARTING */
     atomic_bool is_unpacked; /* the runtime has unpacked the image instead of mounting
                                 it */
     atomic_bool is_squashfs; /* the image is a squashfs file */
@@ -172,6 +181,12 @@ bool berth_rendezvous_await_loss(const struct berth_rendezvous *rendezvous,
 #define BERTH_RENDEZVOUS_DIED                                                          \
     "the container died while the program ran (often: out of memory); do not trust "   \
     "the results of this step"
+
+/* After berth_rendezvous_claim(): wait for the same as berth_rendezvous_wait(), for
+ * MILLISECONDS of the deadline at most. Returns whether the state still is NEW or
+ * STARTING. */
+bool berth_rendezvous_goes_on(const struct berth_rendezvous *rendezvous,
+                              int64_t milliseconds);
 
 /* Wait until the state is neither NEW nor STARTING. Returns it; FAILED, with a sentence
  * in ERR, for each way to fail. When the time is over, or the process that starts the

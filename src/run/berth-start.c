@@ -23,6 +23,7 @@
 #include "ipc/rendezvous.h"
 #include "run/supervisor.h"
 #include "run/notice.h"
+#include "run/slowstart.h"
 #include "run/task.h"
 
 extern char **environ;
@@ -233,6 +234,8 @@ static int run_shared(struct berth_task *task, struct berth_err *err)
     is_first = berth_rendezvous_claim(&rendezvous);
     if (is_first && rendezvous.page->state == BERTH_RENDEZVOUS_STARTING)
         start(task, &rendezvous);
+    if (is_first)
+        berth_slowstart_watch(task, &rendezvous);
     switch (berth_rendezvous_wait(&rendezvous, err)) {
     case BERTH_RENDEZVOUS_READY:
         return run_started(task, &rendezvous, is_first, NULL, err);

@@ -118,6 +118,7 @@ static int bind_host(struct supervisor *supervisor, struct berth_err *err)
     int result;
 
     binder->environment = supervisor->environment.items;
+    supervisor->rendezvous->page->phase = BERTH_PHASE_LIBRARIES;
     result = berth_binder_run(binder, binding, &supervisor->watchers[0], err);
     if (name_refusal(supervisor, result, err) < 0)
         return -1;
@@ -331,6 +332,7 @@ static int copy_job(struct supervisor *supervisor,
     bool looks = has_home && !question->own_directory;
     int result, status;
 
+    supervisor->rendezvous->page->phase = BERTH_PHASE_JOB;
     if (berth_job_ask(question, job, err) < 0)
         return -1;
     result = berth_start_in(start, job->holder, job->after.items, looks, err);
@@ -398,6 +400,7 @@ static int start_runtime(struct supervisor *supervisor, struct berth_err *err)
 {
     struct berth_start *start = &supervisor->start;
 
+    supervisor->rendezvous->page->phase = BERTH_PHASE_RUNTIME;
     if (berth_start(start, err) < 0)
         return -1;
     supervisor->servers.runtime = start->runtime;

@@ -238,6 +238,7 @@ ${CC:-cc} -shared -fPIC -nostdlib -Wl,-soname,libmpi.so.12 -o mpi/lib/libmpi.so.
   versions of glibc that it needs: GLIBC_2." $ordinary "$berth" inspect app
     says 'a library is told' 0 'it is MPICH 4.2.1' $ordinary "$berth" inspect mpi/lib/libmpi.so.12
     says 'JSON says the same' 0 '"family": "MPICH"' $ordinary "$berth" inspect --json app
+    says '--json after the file' 0 '"family": "MPICH"' $ordinary "$berth" inspect app --json
     mv mpi/lib/libmpi.so.12 gone
     says 'what is not found is told' 0 '  not found: libmpi.so.12' $ordinary "$berth" inspect app
     mv gone mpi/lib/libmpi.so.12

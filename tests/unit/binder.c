@@ -99,8 +99,7 @@ static const struct {
     {"hybrid", "ucx", NULL, APART "; leave --container-libs out"},
     {"hybrid", "auto", NULL,
      "the image's own MPI runs, on its own network libraries: it is setuid"},
-    {"hybrid", "auto", "2",
-     APART "; all nodes need the same network libraries: "},
+    {"hybrid", "auto", "2", APART "; all nodes need the same network libraries: "},
 };
 
 /* A watcher that reads nothing before the end knows that the supervisor was killed. */

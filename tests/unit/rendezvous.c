@@ -219,6 +219,16 @@ TEST(a_waiter_is_woken)
     waitpid(child, NULL, 0);
 }
 
+TEST(a_start_that_goes_on_is_told_from_one_that_has_ended)
+{
+    rendezvous.page->starter = getpid();
+    rendezvous.page->state = BERTH_RENDEZVOUS_STARTING;
+    berth_deadline_begin(&rendezvous.page->deadline, 60);
+    ck_assert(berth_rendezvous_goes_on(&rendezvous, 20));
+    make_ready();
+    ck_assert(!berth_rendezvous_goes_on(&rendezvous, 60000));
+}
+
 TEST(a_killed_starter_is_noticed)
 {
     struct berth_err err;

@@ -142,6 +142,16 @@ expect 'a runtime that fails' 1 \
     "berth: n1: image 'T/a': T/fail/apptainer did not start it: FATAL:   no luck; ask the
         administrators, or look with \`berth doctor\` on that node" \
     runs
+mkdir slow
+printf '#!/bin/sh\nsleep 6\necho "FATAL:   no luck" >&2\nexit 255\n' >slow/apptainer
+chmod +x slow/apptainer
+# shellcheck disable=SC2317,SC2329 # meanwhile calls it
+runs_slowly() { PATH=$T/slow:$PATH "$berth" run --container-image=a ./app; }
+meanwhile 'a start that takes long says what it is doing' 1 \
+    "berth: n1: note: image 'T/a': the container runtime starts it
+berth: n1: image 'T/a': T/slow/apptainer did not start it: FATAL:   no luck; ask the administrators,
+        or look with \`berth doctor\` on that node" \
+    runs_slowly
 cat >fail/apptainer <<'END'
 #!/bin/sh
 printf "\033[31mfatal error:\033[0m no room\n" >&2
