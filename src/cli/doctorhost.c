@@ -18,6 +18,7 @@
 #include "base/environ.h"
 #include "base/installed.h"
 #include "base/run.h"
+#include "base/text.h"
 #include "bindover/offered.h"
 #include "cli/diagnoses.h"
 #include "site/keys.h"
@@ -38,7 +39,9 @@ static long read_number(const struct berth_host *host, const char *path)
     if (!text)
         return -1;
     value = strtol(text, &end, 10);
-    return end == text ? -1 : value;
+    if (end == text)
+        return -1;
+    return value;
 }
 
 /* Read what PATH and its file system are. Returns false if PATH is not there. */
@@ -98,7 +101,9 @@ static char *find_runtime_conf(const char *said)
 {
     char *path = berth_keys_value(said, "APPTAINER_CONF_FILE");
 
-    return path ? path : berth_keys_value(said, "SINGULARITY_CONF_FILE");
+    if (path)
+        return path;
+    return berth_keys_value(said, "SINGULARITY_CONF_FILE");
 }
 
 /* Read how the runtime was built, and its configuration. Apptainer uses starter-suid if
@@ -158,7 +163,9 @@ static int make_user_namespace(void *data)
     (void)data;
     if (geteuid() == 0 && become_nobody() < 0)
         return 0;
-    return unshare(CLONE_NEWUSER) < 0 ? errno & 0xff : 0;
+    if (unshare(CLONE_NEWUSER) == 0)
+        return 0;
+    return errno & 0xff; /* an exit status has a byte */
 }
 
 /* Returns why an ordinary user cannot make a user namespace now; NULL: the user can. */
@@ -177,7 +184,9 @@ static const char *try_user_namespace(void)
 /* How bad is it if the runtime cannot start without setuid? */
 static enum berth_diagnosis_level without_setuid(const struct berth_doctor *doctor)
 {
-    return doctor->runtime.is_setuid ? BERTH_DIAGNOSIS_NOTE : BERTH_DIAGNOSIS_WRONG;
+    if (doctor->runtime.is_setuid)
+        return BERTH_DIAGNOSIS_NOTE;
+    return BERTH_DIAGNOSIS_WRONG;
 }
 
 /* Has AppArmor a profile that permits berth or the runtime to make a user namespace? */
@@ -193,10 +202,14 @@ static void check_namespaces(struct berth_doctor *doctor)
     const struct berth_host *host = &doctor->host;
     const char *const key = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns";
     long apparmor = read_number(host, key);
-    const char *refused = apparmor > 0 ? NULL : try_user_namespace();
+    const char *refused = NULL;
     /* A setuid runtime starts without user namespaces, but then tasks cannot join a
      * container. */
     enum berth_diagnosis_level level = without_setuid(doctor);
+
+    /* AppArmor's profile is of the runtime: this program may be refused all the same */
+    if (apparmor <= 0)
+        refused = try_user_namespace();
 
     if (read_number(host, "/proc/sys/user/max_user_namespaces") == 0)
         AT(level, NAMESPACES,
@@ -273,12 +286,12 @@ static void check_squashfuse(struct berth_doctor *doctor)
 
 static void say_no_runtime(struct berth_doctor *doctor)
 {
-    const char *missing = doctor->runtime.missing;
+    const char *missing = berth_text_or(doctor->runtime.missing, "there is none here");
     const char *remedy = "install the package apptainer or singularity-ce on this host";
 
     if (doctor->site.runtime.path)
         remedy = "correct runtime.path in berth.yaml, or install the runtime there";
-    WRONG("runtime", remedy, "%s", missing ? missing : "there is none here");
+    WRONG("runtime", remedy, "%s", missing);
 }
 
 static void check_runtime(struct berth_doctor *doctor)
@@ -320,16 +333,21 @@ static void check_programs(struct berth_doctor *doctor)
     for (size_t i = 0; i < count; i++) {
         const char *path = berth_installed(paths[i]);
         BERTH_FREE char *place = berth_host_place(&doctor->host, path);
-        BERTH_FREE char *said = place ? berth_host_version(&doctor->host, place) : NULL;
-        const char *blank = said ? strchr(said, ' ') : NULL; /* berth-task 0.1.0 */
+        BERTH_FREE char *said = NULL; /* "berth-task 0.1.0" */
+        const char *release = NULL;
 
-        if (!blank)
+        if (place)
+            said = berth_host_version(&doctor->host, place);
+        if (said)
+            release = berth_text_after(said, ' ');
+
+        if (!release)
             WRONG("berth's programs", "install berth again on this host",
                   "'%s' is not there, or does not start", path);
-        else if (strcmp(blank + 1, doctor->release) != 0)
+        else if (strcmp(release, doctor->release) != 0)
             WRONG("berth's programs",
                   "install one release of berth, with all its packages",
-                  "'%s' is of berth %s, and this command of %s", path, blank + 1,
+                  "'%s' is of berth %s, and this command of %s", path, release,
                   doctor->release);
         else
             right++;

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/installed.h"
+#include "base/text.h"
 #include "cli/diagnoses.h"
 #include "elf/facts.h"
 #include "request/path.h"
@@ -42,7 +43,7 @@ static void mix_profiles(uint64_t *digest, const char *directory)
     for (size_t i = 0; i < found.gl_pathc; i++) {
         BERTH_FREE char *text = berth_host_text(&plain, found.gl_pathv[i]);
 
-        mix(digest, text ? text : "");
+        mix(digest, berth_text_or(text, ""));
     }
     globfree(&found);
 }
@@ -71,10 +72,16 @@ static void read_site(struct berth_doctor *doctor, const char *place, bool is_de
         berth_terms_of(&doctor->site, &doctor->terms, NULL);
 }
 
+/* The path of berth.yaml: that of berth's line in plugstack.conf, or the default. */
+static const char *site_file(const struct berth_doctor *doctor)
+{
+    return berth_text_or(doctor->settings.config, berth_installed(BERTH_SITE_FILE));
+}
+
 static void read_yaml(struct berth_doctor *doctor, uint64_t *digest)
 {
-    const char *config = doctor->settings.config;
-    const char *path = config ? config : berth_installed(BERTH_SITE_FILE);
+    const char *path = site_file(doctor);
+    bool is_default = !doctor->settings.config;
     BERTH_FREE char *text = berth_host_text(&doctor->host, path);
     BERTH_FREE char *place = berth_host_place(&doctor->host, path);
 
@@ -82,7 +89,7 @@ static void read_yaml(struct berth_doctor *doctor, uint64_t *digest)
         return;
     doctor->has_site = is_there(place);
     if (!doctor->site_error)
-        read_site(doctor, place, !config);
+        read_site(doctor, place, is_default);
     if (text)
         mix(digest, text);
     if (doctor->terms.profiles)
@@ -92,7 +99,9 @@ static void read_yaml(struct berth_doctor *doctor, uint64_t *digest)
 /* The path of oci.conf(5), which Slurm reads beside slurm.conf; NULL: not known. */
 static char *find_oci(const struct berth_doctor *doctor)
 {
-    return doctor->conf.path ? berth_path_beside(doctor->conf.path, "oci.conf") : NULL;
+    if (!doctor->conf.path)
+        return NULL;
+    return berth_path_beside(doctor->conf.path, "oci.conf");
 }
 
 /* Its text; NULL: there is none. */
@@ -100,7 +109,9 @@ static char *read_oci(const struct berth_doctor *doctor)
 {
     BERTH_FREE char *path = find_oci(doctor);
 
-    return path ? berth_host_text(&doctor->host, path) : NULL;
+    if (!path)
+        return NULL;
+    return berth_host_text(&doctor->host, path);
 }
 
 /* Mix the lines of plugstack.conf into the digest. */
@@ -111,7 +122,7 @@ static void mix_plugstack(uint64_t *digest, const struct berth_plugstack *stack)
         const char kind = (char)line->kind;
 
         *digest = berth_hash(*digest, &kind, 1);
-        mix(digest, line->path ? line->path : "");
+        mix(digest, berth_text_or(line->path, ""));
         for (size_t k = 0; k < line->words.count; k++)
             mix(digest, line->words.items[k]);
     }
@@ -142,8 +153,7 @@ void berth_doctor_read_site(struct berth_doctor *doctor)
 
 static void check_site(struct berth_doctor *doctor)
 {
-    const char *config = doctor->settings.config;
-    const char *path = config ? config : berth_installed(BERTH_SITE_FILE);
+    const char *path = site_file(doctor);
 
     if (doctor->site_error)
         WRONG("berth.yaml", "correct it; until then steps with an image end", "%s",
@@ -197,7 +207,9 @@ static bool is_same_release(struct release a, struct release b)
 /* Returns the value of KEY in slurm.conf; NULL: it has none. */
 static char *value_of(const struct berth_doctor *doctor, const char *key)
 {
-    return doctor->conf.text ? berth_keys_value(doctor->conf.text, key) : NULL;
+    if (!doctor->conf.text)
+        return NULL;
+    return berth_keys_value(doctor->conf.text, key);
 }
 
 /* Returns the path of the plugin NAME in DIRECTORY; NULL: it is not there. */
@@ -210,7 +222,9 @@ static char *find_in(const struct berth_doctor *doctor, const char *directory,
     if (asprintf(&path, "%s/%s", directory, name) < 0)
         return NULL;
     place = berth_host_place(&doctor->host, path);
-    return place && access(place, F_OK) == 0 ? berth_steal(&path) : NULL;
+    if (!place || access(place, F_OK) < 0)
+        return NULL;
+    return berth_steal(&path);
 }
 
 /* Returns the path of a plugin; one without a directory is in PluginDir. */
@@ -257,21 +271,38 @@ static bool read_plugin_release(int fd, struct release *ret)
     return true;
 }
 
+/* Open the file PATH (NULL: none) of the host. Returns a descriptor, or -1. */
+static int open_file(const struct berth_doctor *doctor, const char *path)
+{
+    BERTH_FREE char *place = NULL;
+
+    if (path)
+        place = berth_host_place(&doctor->host, path);
+    if (!place)
+        return -1;
+    return open(place, O_RDONLY | O_CLOEXEC);
+}
+
+/* The release of the Slurm of this host; 0.0: not known. */
+static struct release release_here(const struct berth_doctor *doctor)
+{
+    return release_in(berth_text_or(doctor->slurm, ""));
+}
+
 /* Check the symbols of the plugin that Slurm reads before it loads a plugin; Slurm
  * compares the first two parts of the release for SPANK plugins (plugin.c). */
 static void check_plugin(struct berth_doctor *doctor,
                          const struct berth_plugstack_line *line)
 {
     BERTH_FREE char *path = find_plugin(doctor, line->path);
-    BERTH_FREE char *place = path ? berth_host_place(&doctor->host, path) : NULL;
-    BERTH_CLOSE int fd = place ? open(place, O_RDONLY | O_CLOEXEC) : -1;
-    struct release here = release_in(doctor->slurm ? doctor->slurm : "");
+    BERTH_CLOSE int fd = open_file(doctor, path);
+    struct release here = release_here(doctor);
     struct release plugin;
     char berth[32] = "";
 
     if (fd < 0) {
         WRONG("plugin", INSTALL, "%s: '%s' is not there", line->place,
-              path ? path : line->path);
+              berth_text_or(path, line->path));
         return;
     }
     if (!read_plugin_release(fd, &plugin)) {
@@ -405,9 +436,15 @@ static void check_prolog(struct berth_doctor *doctor)
 {
     BERTH_FREE char *launch = value_of(doctor, "LaunchParameters");
     BERTH_FREE char *prolog = value_of(doctor, "TaskProlog");
-    BERTH_FREE char *text = prolog ? berth_host_text(&doctor->host, prolog) : NULL;
-    bool includes_ours = text && strstr(text, "taskprolog-berth.sh");
-    bool has_copy = text && strstr(text, "SLURM_BERTH_STEP");
+    BERTH_FREE char *text = NULL;
+    bool includes_ours = false, has_copy = false;
+
+    if (prolog)
+        text = berth_host_text(&doctor->host, prolog);
+    if (text) {
+        includes_ours = strstr(text, "taskprolog-berth.sh");
+        has_copy = strstr(text, "SLURM_BERTH_STEP");
+    }
 
     if (launch && strstr(launch, "test_exec"))
         NOTE("slurm.conf", "read LaunchParameters in spank_berth(8)",
@@ -450,23 +487,32 @@ static bool is_one_of(const char *value, const char *const *words)
     return false;
 }
 
+/* Has TEXT (NULL: nothing) each of WORDS, one after the other? */
+static bool has_in_order(const char *text, const char *const *words)
+{
+    for (; text && *words; words++)
+        text = strstr(text, *words);
+    return text;
+}
+
 /* What TEXT, an oci.conf that names berth-oci, has not as the shipped file; NULL:
  * nothing. */
 static const char *find_difference(const char *text)
 {
     static const char *const yes[] = {"true", "yes", "up", "1", NULL};
+    static const char *const arguments[] = {"%e", "%b", "%@", NULL};
     static const char *const null[] = {"null", "true", "yes", "y", "1", NULL};
     BERTH_FREE char *ignore = berth_keys_value(text, "IgnoreFileConfigJson");
     BERTH_FREE char *create = berth_keys_value(text, "CreateEnvFile");
     BERTH_FREE char *run = berth_keys_value(text, "RunTimeRun");
-    const char *environment = run ? strstr(run, "%e") : NULL;
-    const char *bundle = environment ? strstr(environment, "%b") : NULL;
 
     if (!is_one_of(ignore, yes))
         return "IgnoreFileConfigJson=true";
     if (!is_one_of(create, null))
         return "CreateEnvFile=null";
-    return bundle && strstr(bundle, "%@") ? NULL : "%e, %b and %@ in RunTimeRun";
+    if (!has_in_order(run, arguments))
+        return "%e, %b and %@ in RunTimeRun";
+    return NULL;
 }
 
 /* Does Slurm's own --container run images, as berth's oci.conf says? */
@@ -476,8 +522,11 @@ static void check_oci(struct berth_doctor *doctor)
     static const struct release first = {23, 2};
     BERTH_FREE char *path = find_oci(doctor);
     BERTH_FREE char *text = read_oci(doctor);
-    const struct release release = release_in(doctor->slurm ? doctor->slurm : "");
-    const char *missing = text ? find_difference(text) : NULL;
+    const struct release release = release_here(doctor);
+    const char *missing = NULL;
+
+    if (text)
+        missing = find_difference(text);
 
     if (!text)
         OK(file, "none: Slurm ignores --container, and runs the task on the host");

@@ -136,10 +136,14 @@ static int inspect_file(struct inspect *it, const char *path, struct berth_err *
     it->seen.objects = &scan.objects;
     it->seen.closure = &scan.closure;
     it->seen.wants = &wants;
-    it->seen.runner = scan.is_script ? scan.runner : NULL;
+    if (scan.is_script)
+        it->seen.runner = scan.runner;
     it->seen.is_privileged =
         stat(path, &st) == 0 && (st.st_mode & (S_ISUID | S_ISGID)) != 0;
-    result = it->seen.image ? judge(it, &scan, err) : print(it, err);
+    if (it->seen.image)
+        result = judge(it, &scan, err);
+    else
+        result = print(it, err);
     berth_mpi_program_fini(&wants);
     return result;
 }
@@ -196,9 +200,8 @@ static int inspect_program(struct inspect *it, struct berth_err *err)
 /* On the host: read what a step would have for --mpi-bind. */
 static int read_offers(struct inspect *it, struct berth_err *err)
 {
-    const char *mode = berth_rules_default(&it->site, BERTH_OPTION_MPI);
-
-    it->seen.mode = mode ? mode : "off";
+    it->seen.mode =
+        berth_text_or(berth_rules_default(&it->site, BERTH_OPTION_MPI), "off");
     if (berth_offered_read(&it->terms, 1 << BERTH_PROFILE_MPI, environ, &it->offered,
                            err) < 0)
         return -1;
@@ -225,10 +228,13 @@ static int inspect_image(struct inspect *it, const char *path, const char *progr
     if (program && read_offers(it, err) < 0)
         return -1;
     if (berth_image_find_reader(image, &reader, err) < 0 ||
-        berth_temporary_enter(runtime, real ? real : path, reader, START_SECONDS, err) <
-            0)
+        berth_temporary_enter(runtime, berth_text_or(real, path), reader, START_SECONDS,
+                              err) < 0)
         return -1;
-    result = program ? inspect_program(it, err) : inspect_libraries(it, err);
+    if (program)
+        result = inspect_program(it, err);
+    else
+        result = inspect_libraries(it, err);
     berth_offered_fini(&it->offered);
     return result;
 }

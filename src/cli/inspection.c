@@ -102,7 +102,7 @@ static void put_image(const struct berth_inspection *seen, struct berth_json *js
 static void put_kind(const struct berth_inspection *seen, const struct berth_elf *elf,
                      struct berth_json *json)
 {
-    const char *machine = elf->machine ? elf->machine : "an unknown machine";
+    const char *machine = berth_text_or(elf->machine, "an unknown machine");
     bool is_static = elf->kind == BERTH_ELF_STATIC;
     BERTH_BUF struct berth_buf line = {0};
 
@@ -275,7 +275,7 @@ static void put_library(const struct berth_mpi_object *object, struct berth_json
     berth_json_bool(json, "loaded", object->role != BERTH_ROLE_PRESENT);
     berth_json_string(json, "family", berth_mpi_family_name(library->family));
     berth_json_string(json, "vendor", library->vendor);
-    berth_json_string(json, "version", *library->version ? library->version : NULL);
+    berth_json_string(json, "version", berth_text_given(library->version));
     berth_json_list(json, "parts", &parts);
     berth_json_end(json);
 }

@@ -32,8 +32,8 @@ static void put_library(const struct berth_stack_library *library, bool is_mpi,
     berth_strvec_join(&names, ", ", &parts);
     berth_buf_puts(&line, library->path);
     if (is_mpi)
-        berth_buf_addf(&line, ": %s", parts.text ? parts.text : "");
-    berth_json_linef(json, "  %s", line.text ? line.text : "");
+        berth_buf_addf(&line, ": %s", berth_buf_text(&parts));
+    berth_json_linef(json, "  %s", berth_buf_text(&line));
     if (parts.failed || line.failed)
         json->text.failed = true;
 }
@@ -67,7 +67,13 @@ static void put_stack(const struct berth_stack *stack, struct berth_json *json)
     };
     const struct berth_profile *profile = stack->profile;
     bool is_mpi = profile->kind == BERTH_PROFILE_MPI;
-    const char *family = is_mpi ? berth_mpi_family_name(profile->family) : NULL;
+    const char *family = NULL;
+    const char *sites_profile = NULL;
+
+    if (is_mpi)
+        family = berth_mpi_family_name(profile->family);
+    if (profile->label)
+        sites_profile = profile->name;
 
     berth_json_object(json, NULL);
     if (is_mpi)
@@ -81,12 +87,12 @@ static void put_stack(const struct berth_stack *stack, struct berth_json *json)
     berth_json_string(json, "family", family);
     berth_json_string(json, "version", stack->version);
     berth_json_string(json, "found_by", stack->origin);
-    berth_json_string(json, "profile", profile->label ? profile->name : NULL);
+    berth_json_string(json, "profile", sites_profile);
     berth_json_end(json);
     for (size_t i = 0; json->is_text && i < stack->count; i++)
         put_library(&stack->libraries[i], is_mpi, json);
-    if (profile->label)
-        berth_json_linef(json, "  profile: %s, the site's", profile->name);
+    if (sites_profile)
+        berth_json_linef(json, "  profile: %s, the site's", sites_profile);
     if (json->is_text)
         put_stage(stack, json);
 }
@@ -168,7 +174,9 @@ static int list(enum task task)
     libs = berth_rules_default(&site, BERTH_OPTION_LIBS);
     printed = print(&offered.stacks, libs, task == LIST_JSON);
     berth_offered_fini(&offered);
-    return prepared == EXIT_SUCCESS ? printed : prepared;
+    if (prepared != EXIT_SUCCESS)
+        return prepared;
+    return printed;
 }
 
 int berth_cli_profiles(int argc, char **argv)
