@@ -367,9 +367,11 @@ static int pack(struct making *making, const struct berth_site *site,
     berth_strvec_push(&argv, mksquashfs);
     berth_strvec_push(&argv, making->root);
     berth_strvec_push(&argv, making->squash);
-    /* A file that cannot be read would be empty without -exit-on-error. */
-    berth_strvec_split(&argv,
-                       "-noappend,-no-progress,-no-xattrs,-all-root,-exit-on-error");
+    /* A file that cannot be read would be empty without -exit-on-error. Without
+     * -wildcards, -e leaves out whatever has the inode number of a file that it names.
+     * In an overlay files have the numbers of their layers, and some have the same. */
+    berth_strvec_split(&argv, "-noappend,-no-progress,-no-xattrs,-all-root,"
+                              "-exit-on-error,-wildcards");
     if (push_compression(making, site, runtime, mksquashfs, &argv, err) < 0)
         return -1;
     if (!making->is_squash)

@@ -262,6 +262,19 @@ save save2.sif --container-name=work sh -c 'echo two >/opt/saved' >/dev/null
 equal "a container with a name" two "$(step_on_n1 --container-image=save2.sif cat /opt/saved)"
 save save3.sif "$A" --container-writable --container-remap-root sh -c 'mkdir /opt/five; echo three >/opt/five/six; chown -R 5:5 /opt/five; chmod 700 /opt/five' >/dev/null
 equal "files of other users" three "$(step_on_n1 --container-image=save3.sif cat /opt/five/six)"
+# In an overlay a file has the inode number of its layer, so that what tasks write can have that of
+# a file of the image which is left out. A new tmpfs counts from 1, as the image does.
+spoil n1 "mkdir -p /few && mount -t tmpfs -o mode=1777 few /few" "umount -l /few; rmdir /few"
+script many <<'SCRIPT'
+#!/bin/sh
+mkdir /opt/many && cd /opt/many && seq 999 | xargs mkdir &&
+    stat -c %i -- * | grep -cx "$(stat -c %i /.singularity.d/labels.json)"
+SCRIPT
+matches "what has the inode number of a file that is left out" "(^|$nl)1$nl" \
+    "$(alice env TMPDIR=/few srun --jobid="$job" --overlap -w n1 -N1 -n1 "$A" --container-writable --container-save=save7.sif ./many 2>&1 </dev/null)"
+equal "... is in the image" 999 "$(step_on_n1 --container-image=save7.sif sh -c 'ls /opt/many | wc -l')"
+put_back
+on login alice rm -f save7.sif
 matches "a task that fails" "n1: --container-save: '/home/alice/save4.sif' is not written, because a task has failed" \
     "$(save save4.sif "$A" sh -c 'exit 3')"
 equal "... and its status stays" 3 "$(save save4.sif -Q "$A" sh -c 'exit 3' >/dev/null; echo $?)"
