@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -26,8 +27,10 @@
 #include "cli/rootcopy.h"
 #include "cli/squash.h"
 #include "container/namespaces.h"
+#include "container/overlay.h"
 #include "container/program.h"
 #include "container/runtime.h"
+#include "container/written.h"
 #include "image/compression.h"
 #include "image/image.h"
 #include "plan/launch.h"
@@ -138,6 +141,7 @@ static int make_labels(const struct berth_container *container, const char *root
 struct making {
     const struct berth_container *container;
     const char *root;      /* of the container, as this process reaches it */
+    int upper;             /* what tasks have written, a directory; -1: not known */
     const char *directory; /* new, beside the file */
     const char *file;      /* as the user spells it */
     char *squash;          /* the packed file system, by descriptor */
@@ -350,6 +354,95 @@ static int push_compression(const struct making *making, const struct berth_site
     return 0;
 }
 
+/* Append to RET what ARGV, of mksquashfs, leaves out of the image. */
+static void list_excluded(const struct berth_strvec *argv, struct berth_strvec *ret)
+{
+    bool is_excluded = false;
+
+    for (size_t i = 0; i < argv->count; i++) {
+        const char *word = argv->items[i];
+
+        if (*word == '-')
+            is_excluded = strcmp(word, "-e") == 0;
+        else if (is_excluded)
+            berth_strvec_push(ret, word);
+    }
+}
+
+/* Set *RET_MISSING to an item of WRITTEN that is not in the packed file system, as
+ * unsquashfs lists it. NULL: there is none, or no unsquashfs that reads the file. */
+static int find_missing(const struct making *making,
+                        const struct berth_written_items *written,
+                        const char **ret_missing, struct berth_err *err)
+{
+    enum { SECONDS = 3600, MOST = 256 << 20 };
+    BERTH_FREE char *unsquashfs = berth_run_find("unsquashfs", "/usr/sbin:/sbin");
+    const char *const argv[] = {unsquashfs, "-l", making->squash, NULL};
+    const struct berth_run program = {.argv = argv,
+                                      .env = (const char *const *)environ,
+                                      .seconds = SECONDS,
+                                      .most = MOST,
+                                      .gets_signals = true};
+    BERTH_RAN struct berth_ran ran = {0};
+    struct berth_err unread;
+
+    *ret_missing = NULL;
+    if (!unsquashfs || written->count == 0)
+        return 0;
+    if (berth_run(&program, &ran, &unread) < 0)
+        return 0; /* the listing is too long */
+    if (WIFSIGNALED(ran.status))
+        return berth_err_set(err, "'%s': unsquashfs was ended", making->file);
+    if (ran.status == 0 && ran.out.used)
+        *ret_missing = berth_written_missing(written, making->upper, ran.out.text);
+    return 0;
+}
+
+/* Run ARGV, of mksquashfs, and copy to RET_MISSING, which has ROOM bytes, the path of
+ * something that tasks had written before, and that is not in the file ("": nothing).
+ */
+static int pack_and_compare(struct making *making, const struct berth_strvec *argv,
+                            char *ret_missing, size_t room, struct berth_err *err)
+{
+    BERTH_STRVEC struct berth_strvec excluded = {0};
+    BERTH_WRITTEN_ITEMS struct berth_written_items written = {0};
+    const char *missing = NULL;
+
+    *ret_missing = '\0';
+    list_excluded(argv, &excluded);
+    if (excluded.failed)
+        return berth_err_oom(err);
+    if (making->upper >= 0 &&
+        berth_written_list(making->upper, &excluded, &written) < 0)
+        return berth_err_oom(err);
+    if (run(making, argv, err) < 0)
+        return -1;
+    if (find_missing(making, &written, &missing, err) < 0)
+        return -1;
+    snprintf(ret_missing, room, "%s", berth_text_or(missing, ""));
+    return 0;
+}
+
+/* Run ARGV, of mksquashfs, which has no error for what it, or a listing of the
+ * container's FUSE server, leaves out. Another listing may have it. */
+static int pack_all(struct making *making, const struct berth_strvec *argv,
+                    struct berth_err *err)
+{
+    enum { TIMES = 2, ROOM = 120 };
+    char missing[ROOM] = "";
+
+    for (int i = 0; i < TIMES; i++) {
+        if (pack_and_compare(making, argv, missing, sizeof(missing), err) < 0)
+            return -1;
+        if (!*missing)
+            return 0;
+    }
+    return berth_err_set(err,
+                         "'%s': '/%s', which a task has written, is not in what "
+                         "mksquashfs has read; save the container again",
+                         making->file, missing);
+}
+
 /* Pack the root into a squashfs file. */
 static int pack(struct making *making, const struct berth_site *site,
                 const char *runtime, int labels, struct berth_err *err)
@@ -378,7 +471,7 @@ static int pack(struct making *making, const struct berth_site *site,
         push_labels(making, reader, labels, &argv);
     else if (push_squash(making, reader, &argv, err) < 0)
         return -1;
-    return run(making, &argv, err);
+    return pack_all(making, &argv, err);
 }
 
 /* Put the squashfs file into a SIF file, as its root file system. */
@@ -544,10 +637,13 @@ static int save(struct making *making, bool is_forced, struct berth_err *err)
 /* The same, of a copy of the container's root. */
 static int save_root(struct making *making, bool is_forced, struct berth_err *err)
 {
+    /* before this process is in the user namespace of the container */
+    BERTH_CLOSE int upper = berth_overlay_upper(making->container->holder);
     struct berth_rootcopy copy;
     char root[32];
     int result;
 
+    making->upper = upper;
     if (make_parts(making, err) < 0)
         return -1;
     if (berth_rootcopy_make(making->container, &copy, err) < 0)
@@ -566,6 +662,7 @@ int berth_save(const struct berth_container *container, const char *file,
     BERTH_FREE char *directory = NULL;
     MAKING struct making making = {.container = container,
                                    .file = file,
+                                   .upper = -1,
                                    .is_squash = berth_squash_is(file),
                                    .variables = &variables,
                                    .is_silent = ret_bytes != NULL};

@@ -29,9 +29,11 @@
 #include "container/start.h"
 
 /* What berth makes in such a directory. */
-#define LOCK "lock"
-#define USE  "use" /* of a directory that several containers use, one after another */
-static const char *const parts[] = {"upper", "work", USE, LOCK, NULL};
+#define UPPER "upper"
+#define WORK  "work"
+#define LOCK  "lock"
+#define USE   "use" /* of a directory that several containers use, one after another */
+static const char *const parts[] = {UPPER, WORK, USE, LOCK, NULL};
 
 /* What is in a directory. */
 struct content {
@@ -225,8 +227,8 @@ static enum made fill(struct berth_overlay *ret, struct berth_err *err)
     }
     if (ret->lock < 0 || !hold(ret->lock))
         return AGAIN;
-    if (mkdirat(ret->directory, "upper", 0755) == 0 &&
-        mkdirat(ret->directory, "work", 0755) == 0)
+    if (mkdirat(ret->directory, UPPER, 0755) == 0 &&
+        mkdirat(ret->directory, WORK, 0755) == 0)
         return MADE;
     berth_err_file(err, ret->path, "written");
     return FAILED;
@@ -327,6 +329,38 @@ int berth_overlay_open(pid_t holder)
 
     snprintf(path, sizeof(path), "/proc/%d/fd/%d", holder, BERTH_START_OVERLAY);
     return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Is the file NAME in DIR the one that LINK leads to (/proc/PID/fd)? */
+static bool is_same(int dir, const char *name, const char *link)
+{
+    struct stat named, open;
+
+    if (fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW) < 0 || stat(link, &open) < 0)
+        return false;
+    return named.st_dev == open.st_dev && named.st_ino == open.st_ino;
+}
+
+int berth_overlay_upper(pid_t holder)
+{
+    BERTH_CLOSE int dir = -1;
+    char link[64], path[4096];
+    struct berth_err unread;
+    ssize_t length;
+    char *name;
+
+    snprintf(link, sizeof(link), "/proc/%d/fd/%d", holder, BERTH_START_OVERLAY);
+    length = readlink(link, path, sizeof(path) - 1);
+    path[length < 0 ? 0 : length] = '\0';
+    name = strrchr(path, '/');
+    if (!name)
+        return -1;
+    *name++ = '\0';
+    /* another process than berth-init could have any path there */
+    dir = berth_tree_open(path, geteuid(), 0077, NULL, &unread);
+    if (dir < 0 || !is_same(dir, name, link))
+        return -1;
+    return openat(dir, UPPER, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
 const char *berth_overlay_by(pid_t holder)

@@ -50,5 +50,10 @@ bool berth_overlay_is_full(int fd, struct berth_err *why);
  * Returns a descriptor; -1: there is none. */
 int berth_overlay_open(pid_t holder);
 
+/* Open the directory in which the container of process HOLDER keeps what its tasks
+ * write to the image. Call it before the process has entered a user namespace. Returns
+ * a descriptor; -1: there is none, or it is not the user's alone. */
+int berth_overlay_upper(pid_t holder);
+
 /* Who lays that directory over the image of the container of process HOLDER. */
 const char *berth_overlay_by(pid_t holder);

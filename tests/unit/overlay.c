@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "container/start.h"
 #include "unit.h"
 
 static struct berth_overlay made(const char *top)
@@ -181,9 +182,36 @@ TEST(a_directory_that_cannot_be_written)
                      NULL);
 }
 
+/* This process holds the file as berth-init does. */
+TEST(what_tasks_write_is_found)
+{
+    struct berth_overlay overlay = made(unit_dir);
+    BERTH_FREE char *upper = unit_format("%s/upper", overlay.path);
+    struct stat expected, found;
+    int dir;
+
+    ck_assert_int_eq(dup2(overlay.lock, BERTH_START_OVERLAY), BERTH_START_OVERLAY);
+    dir = berth_overlay_upper(getpid());
+    ck_assert_int_ge(dir, 0);
+    ck_assert_int_eq(fstat(dir, &found), 0);
+    ck_assert_int_eq(stat(upper, &expected), 0);
+    ck_assert_uint_eq(found.st_ino, expected.st_ino);
+    close(dir);
+
+    ck_assert_int_eq(chmod(overlay.path, 0755), 0); /* not the user's alone */
+    ck_assert_int_eq(berth_overlay_upper(getpid()), -1);
+    ck_assert_int_eq(chmod(overlay.path, 0700), 0);
+    unit_run("mv %s %s.kept && ln -s / %s", upper, upper, upper);
+    ck_assert_int_eq(berth_overlay_upper(getpid()), -1);
+    unit_run("rm %s && mv %s.kept %s", upper, upper, upper);
+    close(BERTH_START_OVERLAY);
+    berth_overlay_remove(&overlay);
+}
+
 TEST(a_process_without_one)
 {
     ck_assert_int_eq(berth_overlay_open(getpid()), -1);
+    ck_assert_int_eq(berth_overlay_upper(getpid()), -1);
 }
 
 void unit_prepare(TCase *tests)

@@ -286,6 +286,30 @@ matches "a file that was made meanwhile stays" \
     "n1: --container-save: '/home/alice/save4.sif' was made while the step ran, and stays as it is; save to another name" \
     "$(save save4.sif "$A" sh -c 'echo mine >save4.sif')"
 equal "... as it is" mine "$(on login alice cat save4.sif)"
+# What mksquashfs does not get to read, always or once, of what tasks have written.
+forgets='#!/bin/sh
+how=$(cat /opt/forgets)
+case $1 in
+/proc/*) [ "$how" = once ] && : >/opt/forgets; [ -z "$how" ] || set -- "$@" -e opt/kept ;;
+esac
+exec /usr/bin/mksquashfs.was "$@"'
+spoil n1 "cd /usr/bin && mv mksquashfs mksquashfs.was && printf '%s\n' '$forgets' >mksquashfs &&
+    chmod 755 mksquashfs && echo always >/opt/forgets && chmod 666 /opt/forgets" \
+    'mv -f /usr/bin/mksquashfs.was /usr/bin/mksquashfs; rm -f /opt/forgets'
+writes='mkdir -p /opt/kept/lib && echo kept >/opt/kept/lib/file && rm /etc/berth-image'
+matches "a directory that is not in the image" \
+    "berth: n1: --container-save: '/home/alice/save5.sif': '/opt/kept', which a task has written, is not in what mksquashfs has read; save the container again" \
+    "$(save save5.sif "$A" --container-writable sh -c "$writes")"
+matches "... of a squashfs file, with files of other users" \
+    "'/home/alice/save5.sqsh': '/opt/kept', which a task has written, is not in what mksquashfs has read" \
+    "$(save save5.sqsh "$A" --container-writable --container-remap-root sh -c "$writes; chown -R 5:5 /opt/kept; chmod 700 /opt/kept")"
+equal "... and no image is left" "" "$(on login alice sh -c 'ls -d save5* 2>/dev/null')"
+on n1 root sh -c 'echo once >/opt/forgets'
+matches "... that the second reading has" "berth: n1: saved '/home/alice/save5.sif'" \
+    "$(save save5.sif "$A" --container-writable sh -c "$writes")"
+equal "... and so the image" kept "$(step_on_n1 --container-image=save5.sif cat /opt/kept/lib/file)"
+put_back
+on login alice rm -f save5.sif
 # A squashfs file: variables of an image of Docker and of a recipe, and an entry point.
 for it in env entry; do
     matches "a squashfs file of $it.sif" "berth: n1: saved '/home/alice/save-$it.sqsh' \([0-9]+ MB\)" \
