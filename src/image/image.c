@@ -412,6 +412,16 @@ int berth_image_check(const struct berth_request *request,
                          request->uri, request->image);
 }
 
+int berth_image_check_unsaved(const char *path, struct berth_err *err)
+{
+    if (access(path, F_OK) != 0)
+        return 0;
+    return berth_err_set(err,
+                         "--container-save: '%s' is there; remove it, or take another "
+                         "name",
+                         path);
+}
+
 bool berth_image_is_bundle(const char *path)
 {
     BERTH_FREE char *config = NULL;

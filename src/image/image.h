@@ -69,6 +69,11 @@ int berth_image_find_reader(const struct berth_image *image, const char **ret,
 int berth_image_check(const struct berth_request *request,
                       struct berth_image *ret_image, struct berth_err *err);
 
+/* Check that nothing is at PATH, the value of --container-save: srun asks before it
+ * starts the step, and the node before it starts the container. Returns 0, or -1 with a
+ * sentence in ERR. */
+int berth_image_check_unsaved(const char *path, struct berth_err *err);
+
 /* Is PATH an OCI bundle: a directory with a config.json (OCI runtime specification,
  * bundle.md)? Not if there is nothing at PATH. */
 bool berth_image_is_bundle(const char *path);

@@ -21,6 +21,7 @@
 #include "container/become.h"
 #include "container/program.h"
 #include "ipc/rendezvous.h"
+#include "run/jobserver.h"
 #include "run/supervisor.h"
 #include "run/notice.h"
 #include "run/slowstart.h"

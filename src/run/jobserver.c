@@ -11,7 +11,7 @@
  * is joined as it is, or the step is refused: a file system that is mounted twice over
  * one directory would be damaged. */
 
-#include "run/supervisor.h"
+#include "run/jobserver.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -44,6 +44,7 @@
 #include "container/processes.h"
 #include "ipc/rendezvous.h"
 #include "request/named.h"
+#include "run/supervisor.h"
 #include "run/task.h"
 
 extern char **environ;

@@ -16,6 +16,7 @@
 #include "base/installed.h"
 #include "base/strvec.h"
 #include "base/text.h"
+#include "image/image.h"
 #include "ipc/report.h"
 
 int berth_saver_check(const struct berth_launch *launch, struct berth_err *err)
@@ -33,11 +34,8 @@ int berth_saver_check(const struct berth_launch *launch, struct berth_err *err)
             "--container-save: the step has %u nodes, and each has a "
             "container of its own; save it in a step on one node (-N1)",
             launch->order->step.nodes);
-    if (access(file, F_OK) == 0)
-        return berth_err_set(err,
-                             "--container-save: '%s' is there; remove it, or take "
-                             "another name",
-                             file);
+    if (berth_image_check_unsaved(file, err) < 0)
+        return -1;
     if (access(directory, W_OK | X_OK) == 0)
         return 0;
     return berth_err_set(err,

@@ -24,14 +24,14 @@
  */
 bool berth_singletons_wanted(const struct berth_launch *launch);
 
-/* Start the process for the container of INJECT; holder 0: each task has its own.
+/* Start the process for the container of BINDER; holder 0: each task has its own.
  * NO_CMA: why ranks of this node do not read each other's memory, to be printed when a
  * task loads an MPI; NULL: print nothing. The process ends when the caller closes the
  * END of *RET, or before. *RET stays as it is if there is no process. */
 void berth_singletons_watch(const struct berth_binder *binder, const char *no_cma,
                             struct berth_binder_witness *ret);
 
-/* Returns what would go wrong with the image's own MPI in the container of INJECT, for
+/* Returns what would go wrong with the image's own MPI in the container of BINDER, for
  * the explanation of a step without --mpi-bind, which runs nothing that could be
  * watched: a sentence that the caller frees. NULL: nothing that is known. */
 char *berth_singletons_forecast(const struct berth_binder *binder);

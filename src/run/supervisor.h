@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include <sys/types.h>
-
 #include "base/err.h"
 #include "plan/launch.h"
 #include "ipc/rendezvous.h"
@@ -15,12 +13,3 @@
  * the supervisor runs, or -1 with a sentence in ERR. */
 int berth_supervisor_start(const struct berth_launch *launch,
                            struct berth_rendezvous *rendezvous, struct berth_err *err);
-
-/* The descriptor of the listening socket of a job's server, which slurmstepd has made.
- */
-enum { BERTH_JOBSERVER_SOCKET = 3 };
-
-/* `berth-start --job PID`: serve the containers of a job on this node to its steps
- * (job/protocol.h), as the user. EXTERN_STEP is PID, the slurmstepd of the job's extern
- * step. Returns when that process has ended; the containers end with the caller. */
-void berth_jobserver_run(pid_t extern_step);

@@ -330,11 +330,8 @@ int berth_commandline_image(const struct berth_site *site, const char *prefix,
     struct berth_image image;
 
     warn_of_mounts(prefix, request);
-    if (request->save && access(request->save, F_OK) == 0)
-        return berth_err_set(err,
-                             "--container-save: '%s' is there; remove it, or take "
-                             "another name",
-                             request->save);
+    if (request->save && berth_image_check_unsaved(request->save, err) < 0)
+        return -1;
     if (!request->image || request->uri || is_left_to_nodes(request->image))
         return 0;
     if (berth_image_probe(request->image, &image, err) < 0) {

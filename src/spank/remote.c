@@ -37,6 +37,7 @@
 #include "spank/options.h"
 #include "spank/taskfacts.h"
 #include "spank/restore.h"
+#include "spank/startjobserver.h"
 #include "spank/stepd.h"
 #include "spank/variable.h"
 #include "image/policyfacts.h"
@@ -168,7 +169,7 @@ int berth_remote_forked(spank_t sp)
         return 0;
     shared.is_forked = true;
     if (may_keep_containers(sp))
-        berth_stepd_start_server(sp);
+        berth_startjobserver(sp);
     return 0;
 }
 

@@ -7,7 +7,7 @@
  * grandchild; Slurm's functions for that have no time limit. The grandchild waits until
  * it is adopted, and becomes the server. */
 
-#include "spank/stepd.h"
+#include "spank/startjobserver.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -26,6 +26,7 @@
 #include "job/protocol.h"
 #include "plan/order.h"
 #include "container/namespaces.h"
+#include "spank/stepd.h"
 
 /* libslurm and libslurmfull have these since 20.11, for pam_slurm_adopt; the header
  * (src/common/stepd_api.h) is not installed. Weak, so that berth.so loads without. */
@@ -220,7 +221,7 @@ static void adopt(void *data, pid_t pid)
     berth_run_wait(pid);
 }
 
-void berth_stepd_start_server(spank_t sp)
+void berth_startjobserver(spank_t sp)
 {
     struct server server = {.listen = -1, .go = {-1, -1}};
     const int *fds[] = {&server.listen, &server.go[0], &server.go[1]};

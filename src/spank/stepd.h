@@ -39,17 +39,3 @@ bool berth_stepd_place(uint32_t job, uint32_t step, struct berth_stepd_place *re
  * Linux), and the table of slurmstepd would grow in steps: to 128, 256, 512, ...
  * entries. */
 void berth_stepd_reserve(unsigned int tasks);
-
-/* In the slurmstepd of a step, as root: start the job's server on this node
- * (src/ipc/message.h), unless one listens.
- *
- * The server is `berth-start --job PID`, where PID is the slurmstepd of the job's
- * extern step (PrologFlags=Contain). The server is a process of that step, not a child
- * of this slurmstepd, and ends with that step. It runs as the user, without
- * capabilities, in its own session. Descriptor 3 is the listening socket, the standard
- * descriptors are /dev/null, and the environment has PATH and what names the job and
- * the node.
- *
- * Takes at most a second. Reports nothing: if the server cannot start, the containers
- * of the job's steps end with their steps. */
-void berth_stepd_start_server(spank_t sp);

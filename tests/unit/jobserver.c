@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whom the job's server answers, and what it does with the others. */
 
-#include "run/supervisor.h"
+#include "run/jobserver.h"
 
 #include <dirent.h>
 #include <poll.h>
