@@ -10,6 +10,7 @@
 #include "facts.h"
 #include "mpi/filenames.h"
 #include "mpi/names.h"
+#include "mpi/profile.h"
 #include "unit.h"
 
 #define FUNCTION(name) "void " name "(void) { }\n"
@@ -323,6 +324,46 @@ TEST_TIMES(every_family_has_a_row, BERTH_MPI_IMPLEMENTATIONS)
         rows += berth_mpi_implementations[i].family == family;
     }
     ck_assert_int_eq(rows, 1);
+}
+
+/* Has a host's loader a name to look for that is one of FAMILY, and the name of a file
+ * by which an image is searched? */
+static bool has_soname(enum berth_mpi_family family)
+{
+    for (const char *const *it = berth_mpi_loader_sonames; *it; it++)
+        if (berth_mpi_family_of_soname(*it) == family && berth_mpi_is_file_name(*it) &&
+            berth_mpi_is_c_file_name(*it))
+            return true;
+    return false;
+}
+
+static bool has_profile(enum berth_mpi_family family)
+{
+    for (const struct berth_profile *it = berth_profiles; it->name; it++)
+        if (it->family == family)
+            return true;
+    return false;
+}
+
+/* What src/mpi has of a family in other files than names.c; without it, an MPI of that
+ * family is not found, and nothing else says so. */
+TEST_TIMES(every_family_is_found, BERTH_MPI_IMPLEMENTATIONS)
+{
+    enum berth_mpi_family family = (enum berth_mpi_family)(BERTH_FAMILY_MPICH + _i);
+    const char *name = berth_mpi_family_name(family);
+
+    ck_assert_msg(has_soname(family), "%s: src/mpi/filenames.c has no name of it",
+                  name);
+    ck_assert_msg(has_profile(family), "%s: src/mpi/profile.c has no row for it", name);
+}
+
+TEST(every_family_has_a_key)
+{
+    int keys = 0;
+
+    for (const char *c = BERTH_FAMILY_WORDS; *c; c++)
+        keys += *c == '|';
+    ck_assert_int_eq(keys, BERTH_MPI_IMPLEMENTATIONS);
 }
 
 TEST(parts_have_names)
