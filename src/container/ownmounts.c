@@ -90,8 +90,25 @@ static int set_propagation(const char *place, const char *flags, struct berth_er
     return berth_err_set(err, "'%s': %s; leave it out", flags, strerror(errno));
 }
 
+/* Is the place of MOUNT, in this container, where its path says? Behind a symbolic link
+ * of the image may be what the site mounts, whose rules see paths only. */
+static int check_place(const struct berth_mount *mount, struct berth_err *err)
+{
+    BERTH_FREE char *real = NULL;
+
+    if (berth_mount_has_source(mount->mode))
+        return 0;
+    real = realpath(mount->destination, NULL);
+    if (!real || strcmp(real, mount->destination) == 0)
+        return 0;
+    return berth_err_set(err, "a symbolic link of the image leads to '%s'; write that",
+                         real);
+}
+
 static int do_one(const struct berth_mount *mount, struct berth_err *err)
 {
+    if (check_place(mount, err) < 0)
+        return -1;
     switch (mount->mode) {
     case BERTH_MOUNT_TMPFS:
         return mount_tmpfs(mount->destination, mount->flags, err);

@@ -171,6 +171,17 @@ for it in tmpfs:/site tmpfs:/site/doc umount:/site umount:/site/..//site/doc; do
     forbids "mounts: the site's changed by $it" \
         "this site itself mounts '/usr/share:/site:ro' there" "$image" "--container-mounts=$it"
 done
+alice sh -c 'rm -rf linked.dir; cp -r /images/a.dir linked.dir 2>/dev/null; chmod -R u+w linked.dir
+    mkdir -p linked.dir/site; ln -s /site linked.dir/link && ln -s / linked.dir/root-of-it'
+for it in tmpfs:/link umount:/link umount:/root-of-it/site; do
+    matches "mounts: the site's changed by $it, behind a link of the image" \
+        "--container-mounts: '$it': a symbolic link of the image leads to '/site'; write that" \
+        "$(alice srun -w n1 -N1 -D / --container-image=/home/alice/linked.dir \
+            "--container-mounts=$it" true 2>&1)"
+done
+alice sh -c 'chmod -R u+w linked.dir; rm -rf linked.dir'
+try "mounts: none for a process manager that is none" '~^no$' -- env PALS_SPOOL_DIR=/etc/slurm \
+    "${on_n1[@]}" "$image" --mpi-bind=hybrid sh -c 'test -e /etc/slurm/slurm.conf || echo no'
 forbids "mounts: at a forbidden place" "$that" "$image" --container-mounts=tmpfs:/etc/slurm/x
 try "mounts: a tmpfs elsewhere" '~^tmpfs$' -- "${on_n1[@]}" "$image" --container-mounts=tmpfs:/x \
     findmnt -n -o fstype /x
