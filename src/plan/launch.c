@@ -48,6 +48,31 @@ static void push_mount(const char *source, const char *destination,
     berth_strvec_push(argv, record.text);
 }
 
+/* Has the clean path PLACE the name of such a directory: pmix.JOB.STEP, or
+ * mpi_cray_shasta/JOB.STEP? */
+static bool has_managers_name(const char *place)
+{
+    static const char parent[] = "/mpi_cray_shasta";
+    const char *name = strrchr(place, '/');
+    size_t above;
+
+    if (!name)
+        return false;
+    if (berth_text_starts(name, "/pmix."))
+        return true;
+    above = (size_t)(name - place);
+    return above >= strlen(parent) &&
+           strncmp(name - strlen(parent), parent, strlen(parent)) == 0;
+}
+
+bool berth_launch_is_manager_place(const char *directory, bool *ret_failed)
+{
+    BERTH_FREE char *place = berth_path_clean(directory);
+
+    *ret_failed |= !place;
+    return place && has_managers_name(place);
+}
+
 /* slurmstepd makes these directories for a step (mpi/pmix and mpi/cray_shasta of
  * Slurm). */
 void berth_launch_manager_places(const struct berth_request *request,
@@ -60,7 +85,9 @@ void berth_launch_manager_places(const struct berth_request *request,
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *directory = berth_environ_value(environment, names[i]);
 
-        if (directory && *directory == '/')
+        if (!directory || *directory != '/')
+            continue;
+        if (berth_launch_is_manager_place(directory, &ret->failed))
             berth_strvec_push(ret, directory);
     }
 }

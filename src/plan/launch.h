@@ -95,6 +95,11 @@ void berth_launch_made_by(const struct berth_request *request, struct berth_buf 
  * 9213; Open MPI issue 4948, pull requests 6997 and 6998.) */
 void berth_launch_separate(char *const *environment, struct berth_strvec *set);
 
+/* Has DIRECTORY the name of one that slurmstepd makes for the process manager of a
+ * step? The user can set the variables that name them to any other. Out of memory:
+ * false, and *RET_FAILED is true. */
+bool berth_launch_is_manager_place(const char *directory, bool *ret_failed);
+
 /* Append to RET the directories of the host that Slurm's process manager shares with
  * the tasks, if REQUEST has a mode of --mpi-bind. A container has them at the same
  * path. */

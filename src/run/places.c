@@ -246,17 +246,19 @@ static void add_munge(struct berth_launch *launch)
             "by munge, PMIx shows the user behind root (--container-remap-root)");
 }
 
-/* Is PLACE, a real path, the directory that Slurm's mpi/pmix has made for a step,
- * pmix.JOB.STEP? The user can set the variable that names it to any other path. */
-static bool is_managers(const struct berth_launch *launch, const char *place)
+/* Has the step a PMIx server of Slurm? */
+static bool has_pmix(const struct berth_launch *launch)
 {
     const char *type = berth_environ_value(launch->environment, "SLURM_MPI_TYPE");
+
+    return type && berth_text_starts(type, "pmix");
+}
+
+/* Is PLACE a directory of this user's? */
+static bool is_own_directory(const char *place)
+{
     struct stat status;
 
-    if (!type || !berth_text_starts(type, "pmix"))
-        return false;
-    if (!berth_text_starts(berth_text_base(place), "pmix."))
-        return false;
     if (stat(place, &status) < 0 || !S_ISDIR(status.st_mode))
         return false;
     return status.st_uid == geteuid();
@@ -271,11 +273,13 @@ static void add_manager(struct berth_launch *launch)
         berth_environ_value(launch->environment, "PMIX_SERVER_TMPDIR");
     BERTH_FREE char *place = NULL;
 
-    if (!directory || berth_request_mpi_chosen(launch->request) ||
+    if (!directory || !has_pmix(launch) || berth_request_mpi_chosen(launch->request) ||
         berth_request_has_job_lifetime(launch->request))
         return;
     place = realpath(directory, NULL);
-    if (place && is_managers(launch, place))
+    if (!place || !is_own_directory(place))
+        return;
+    if (berth_launch_is_manager_place(place, &launch->places.failed))
         add(launch, place, place, "rw", "Slurm's PMIx server and the tasks meet here");
 }
 

@@ -80,3 +80,22 @@ TEST_ROWS(only_the_directory_of_slurms_pmix_is_mounted, directories)
     berth_strvec_fini(&launch.places);
     remove_all(top);
 }
+
+static bool is_managers(const char *directory)
+{
+    bool has_failed = false;
+    bool is_place = berth_launch_is_manager_place(directory, &has_failed);
+
+    ck_assert(!has_failed);
+    return is_place;
+}
+
+TEST(a_process_manager_has_directories_of_its_own)
+{
+    ck_assert(is_managers("/var/spool/slurmd/pmix.1.0/"));
+    ck_assert(is_managers("/spool/mpi_cray_shasta/1.0"));
+    ck_assert(!is_managers("/spool/mpi_cray_shasta"));
+    ck_assert(!is_managers("/spool/xmpi_cray_shasta/1.0"));
+    ck_assert(!is_managers("/spool/pmix.1.0/.."));
+    ck_assert(!is_managers("/etc"));
+}
