@@ -12,9 +12,10 @@ need_images a b mpich
 container_option_without_plugin
 LIMIT=60
 A=--container=/images/a.sif
+# A container that begins after another one has ended may have the number of its namespace.
 script count <<'END'
 #!/bin/sh
-echo "$(cat /etc/berth-image 2>/dev/null || echo host) $(readlink /proc/self/ns/mnt)"
+echo "$(cat /etc/berth-image 2>/dev/null || echo host) $SLURMD_NODENAME $(readlink /proc/self/ns/mnt)"
 END
 script count.image <<'END'
 #!/bin/sh
