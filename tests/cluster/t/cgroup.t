@@ -96,6 +96,7 @@ live 4 -Q -w n1 -N1 -n4 "$C" --mem=200M --job-name=eater sh -c 'echo ready
     sleep 2; cat /etc/berth-image'
 job=$(on login alice squeue -h -n eater -o %i)
 ends "--container: a task that takes more memory than the job has is killed" live '137|1|125'
+wait_for 30 has_no_job
 equal "... the state of the job" OUT_OF_MEMORY "$(state "$job")"
 script eater.sh <<'SCRIPT'
 #!/bin/sh

@@ -43,8 +43,8 @@ PATH=/usr/local/bin:/usr/bin:/bin
 CUDA_VERSION=12.3
 END
 on login alice bash -c 'cat >enroot/etc/rc && rm -f image.sqsh &&
-    mksquashfs enroot image.sqsh -noD -quiet -noappend -no-progress; rm -rf enroot' <<'END' ||
-    exit 1
+    mksquashfs enroot image.sqsh -noD -quiet -noappend -no-progress &&
+    rm -rf enroot' <<'END' || exit 1
 mkdir -p "/workspace" 2> /dev/null
 cd "/workspace" && unset OLDPWD || exit 1
 
