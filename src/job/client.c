@@ -115,17 +115,14 @@ static int write_question(const struct berth_job_question *question,
     BERTH_BUF struct berth_buf key = {0};
     BERTH_BUF struct berth_buf order = {0};
     BERTH_STRVEC struct berth_strvec words = {0};
-    struct berth_job_launch job = {0};
+    struct berth_job_launch job;
     const bool has_image = launch->request->image != NULL;
     const char *which = "any"; /* of the containers that fit */
-    int result = berth_job_launch_from(launch, &job, err);
 
-    if (result == 0 && has_image)
-        result = berth_job_key(&job, &key, err);
-    if (result == 0)
-        result = put_order(launch->order, &order, err);
-    berth_job_launch_fini(&job);
-    if (result < 0)
+    berth_job_launch_from(launch, &job);
+    if (has_image && berth_job_key(&job, &key, err) < 0)
+        return -1;
+    if (put_order(launch->order, &order, err) < 0)
         return -1;
     if (question->own_directory)
         which = "own";

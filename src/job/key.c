@@ -4,7 +4,6 @@
 #include "job/key.h"
 
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,25 +15,9 @@
 #include "base/fileid.h"
 #include "request/mount.h"
 
-/* Append the parent of PATH (which may end in slashes) to RET, as a mount. */
-static void push_parent(const char *path, struct berth_strvec *ret)
+void berth_job_launch_from(const struct berth_launch *step,
+                           struct berth_job_launch *ret)
 {
-    BERTH_FREE char *copy = strdup(path);
-    const char *parent;
-
-    if (!copy) {
-        ret->failed = true;
-        return;
-    }
-    parent = dirname(copy);
-    if (strcmp(parent, "/") != 0)
-        berth_strvec_pushf(ret, "%s:%s:rw", parent, parent);
-}
-
-int berth_job_launch_from(const struct berth_launch *step, struct berth_job_launch *ret,
-                          struct berth_err *err)
-{
-    BERTH_STRVEC struct berth_strvec places = {0};
     static char off[] = "off";
 
     ret->launch = *step;
@@ -45,19 +28,6 @@ int berth_job_launch_from(const struct berth_launch *step, struct berth_job_laun
     ret->request.explain = NULL;
     ret->request.save = NULL; /* by the step */
     ret->launch.request = &ret->request;
-    ret->launch.fabric = (struct berth_strvec){0};
-    berth_strvec_append(&ret->launch.fabric, &step->fabric);
-    berth_launch_manager_places(step->request, step->environment, &places);
-    for (size_t i = 0; i < places.count; i++)
-        push_parent(places.items[i], &ret->launch.fabric);
-    if (ret->launch.fabric.failed || places.failed)
-        return berth_err_oom(err);
-    return 0;
-}
-
-void berth_job_launch_fini(struct berth_job_launch *launch)
-{
-    berth_strvec_fini(&launch->launch.fabric);
 }
 
 /* Append the identity of a file. A mounted file or directory shows every change, so

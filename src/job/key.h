@@ -7,20 +7,16 @@
 #include "plan/launch.h"
 
 /* The launch of a container that stays for a job: that of a step, without what belongs
- * to the step alone. Start with `= {0}`, end with berth_job_launch_fini(). */
+ * to the step alone. Borrows the step's. */
 struct berth_job_launch {
-    struct berth_launch launch;   /* owns its fabric */
-    struct berth_request request; /* borrows the step's; mpi, libs and explain differ */
+    struct berth_launch launch;
+    struct berth_request request; /* mpi, libs, explain and save differ */
 };
 
-/* Make the launch of the job's container from that of a STEP, which *RET borrows. The
- * host's MPI is not in it: each step binds it in its own copy of the mounts. Of a
- * directory that Slurm makes for the process manager of a step, the parent is mounted.
- * Returns 0, or -1 with a sentence in ERR. */
-int berth_job_launch_from(const struct berth_launch *step, struct berth_job_launch *ret,
-                          struct berth_err *err);
-
-void berth_job_launch_fini(struct berth_job_launch *launch);
+/* Make the launch of the job's container from that of a STEP. The host's MPI is not in
+ * it: each step binds it in its own copy of the mounts. */
+void berth_job_launch_from(const struct berth_launch *step,
+                           struct berth_job_launch *ret);
 
 /* Append the key of the container to RET: steps with another key need another
  * container. The key has the words of the runtime, the identities (device, inode, size

@@ -73,25 +73,6 @@ bool berth_launch_is_manager_place(const char *directory, bool *ret_failed)
     return place && has_managers_name(place);
 }
 
-/* slurmstepd makes these directories for a step (mpi/pmix and mpi/cray_shasta of
- * Slurm). */
-void berth_launch_manager_places(const struct berth_request *request,
-                                 char *const *environment, struct berth_strvec *ret)
-{
-    static const char *const names[] = {"PMIX_SERVER_TMPDIR", "PALS_SPOOL_DIR"};
-
-    if (!berth_request_mpi_chosen(request))
-        return;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const char *directory = berth_environ_value(environment, names[i]);
-
-        if (!directory || *directory != '/')
-            continue;
-        if (berth_launch_is_manager_place(directory, &ret->failed))
-            berth_strvec_push(ret, directory);
-    }
-}
-
 /* Append the mount TEXT (request/mount.h), which is from FROM because of WHY. */
 static int plan_mount(const char *text, const char *from, const char *why,
                       struct berth_plan *ret, struct berth_err *err)
@@ -153,18 +134,6 @@ static void plan_binds(const struct berth_strvec *binds, struct berth_plan *ret)
     }
 }
 
-static void plan_manager(const struct berth_launch *launch, struct berth_plan *ret)
-{
-    BERTH_STRVEC struct berth_strvec places = {0};
-
-    berth_launch_manager_places(launch->request, launch->environment, &places);
-    for (size_t i = 0; i < places.count; i++)
-        berth_plan_mount(ret, places.items[i], places.items[i], BERTH_MOUNT_RW,
-                         BERTH_FROM_BERTH,
-                         "Slurm's process manager and the tasks meet here (--mpi)");
-    ret->failed |= places.failed;
-}
-
 /* Does MOUNT hide OTHER, if it is mounted when the container has started? */
 static bool hides(const struct berth_plan_item *mount,
                   const struct berth_plan_item *other)
@@ -218,7 +187,6 @@ int berth_launch_mounts(const struct berth_launch *launch,
         return -1;
     if (binds)
         plan_binds(binds, ret);
-    plan_manager(launch, ret);
     if (ret->failed)
         return berth_err_oom(err);
     return check_hidden(ret, err);

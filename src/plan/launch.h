@@ -100,12 +100,6 @@ void berth_launch_separate(char *const *environment, struct berth_strvec *set);
  * false, and *RET_FAILED is true. */
 bool berth_launch_is_manager_place(const char *directory, bool *ret_failed);
 
-/* Append to RET the directories of the host that Slurm's process manager shares with
- * the tasks, if REQUEST has a mode of --mpi-bind. A container has them at the same
- * path. */
-void berth_launch_manager_places(const struct berth_request *request,
-                                 char *const *environment, struct berth_strvec *ret);
-
 /* The image's runscript, where both Singularity and Apptainer keep it. */
 #define BERTH_LAUNCH_RUNSCRIPT "/.singularity.d/runscript"
 

@@ -237,7 +237,7 @@ static int start_container(const struct berth_handover *question, const char *ov
 {
     static char *no_command[] = {NULL};
     struct berth_task task = {.order = BERTH_ORDER_EMPTY};
-    struct berth_job_launch job = {0};
+    struct berth_job_launch job;
 
     environ = question->environment.items;
     if (berth_order_get(question->words.items[BERTH_JOB_ORDER], &task.order, err) < 0)
@@ -248,8 +248,7 @@ static int start_container(const struct berth_handover *question, const char *ov
     task.launch.overlay = overlay;
     if (berth_prepare(&task, err) < 0)
         return -1;
-    if (berth_job_launch_from(&task.launch, &job, err) < 0)
-        return -1;
+    berth_job_launch_from(&task.launch, &job);
 
     if (berth_rendezvous_make(made, 1, err) < 0)
         return -1;

@@ -264,23 +264,57 @@ static bool is_own_directory(const char *place)
     return status.st_uid == geteuid();
 }
 
-/* Slurm makes a directory for the server of PMIx and its clients in each step. That of
- * one with --mpi-bind is planned there (plan/launch.h). A container that a job keeps
- * has none of a step. */
-static void add_manager(struct berth_launch *launch)
+/* Cut the last names of REAL and PLACE, clean paths. Returns whether these were the
+ * same and something is left: at the parent REAL of the one is that of the other. */
+static bool cut_to_parents(char *real, char *place)
 {
-    const char *directory =
-        berth_environ_value(launch->environment, "PMIX_SERVER_TMPDIR");
+    char *real_name = strrchr(real, '/');
+    char *name = strrchr(place, '/');
+
+    if (strcmp(real_name, name) != 0)
+        return false;
+    *real_name = '\0';
+    *name = '\0';
+    return *real && *place;
+}
+
+/* Slurm makes a directory for its process manager and the tasks of a step, which
+ * VARIABLE names. The user can set that to any other. A container that a job keeps has
+ * those of all steps: the directory around them. */
+static void add_manager(struct berth_launch *launch, const char *variable)
+{
+    const char *directory = berth_environ_value(launch->environment, variable);
+    BERTH_FREE char *real = NULL;
     BERTH_FREE char *place = NULL;
 
-    if (!directory || !has_pmix(launch) || berth_request_mpi_chosen(launch->request) ||
-        berth_request_has_job_lifetime(launch->request))
+    if (!directory || *directory != '/')
         return;
-    place = realpath(directory, NULL);
-    if (!place || !is_own_directory(place))
+    real = realpath(directory, NULL);
+    if (!real || !is_own_directory(real))
         return;
-    if (berth_launch_is_manager_place(place, &launch->places.failed))
-        add(launch, place, place, "rw", "Slurm's PMIx server and the tasks meet here");
+    if (!berth_launch_is_manager_place(real, &launch->places.failed))
+        return;
+    place = berth_path_clean(directory);
+    if (!place) {
+        launch->places.failed = true;
+        return;
+    }
+    if (berth_request_has_job_lifetime(launch->request) && !cut_to_parents(real, place))
+        return;
+    add(launch, real, place, "rw", "Slurm's process manager and the tasks meet here");
+}
+
+/* Add what MPI takes: with --mpi-bind also where the container is closed. */
+static void add_managers(struct berth_launch *launch)
+{
+    const bool is_kept = berth_request_has_job_lifetime(launch->request);
+
+    if (berth_request_mpi_chosen(launch->request)) {
+        add_manager(launch, "PMIX_SERVER_TMPDIR");
+        add_manager(launch, "PALS_SPOOL_DIR");
+    } else if (has_pmix(launch) && !is_closed(launch) && !is_kept) {
+        add_manager(launch, "PMIX_SERVER_TMPDIR");
+    }
 }
 
 /* Where the place of MOUNT leads through a symbolic link of another mount, mount at the
@@ -337,7 +371,6 @@ static int add_unasked(struct berth_launch *launch, struct berth_err *err)
     add_temporary(launch);
     add_directory(launch);
     add_munge(launch);
-    add_manager(launch);
     for (size_t i = 0; i < mounts->count; i++) {
         BERTH_MOUNT struct berth_mount mount = {0};
 
@@ -352,6 +385,7 @@ int berth_places_find(struct berth_launch *launch, struct berth_err *err)
 {
     if (add_script(launch, err) < 0)
         return -1;
+    add_managers(launch);
     if (!is_closed(launch) && add_unasked(launch, err) < 0)
         return -1;
     return berth_err_oom_if(launch->places.failed, err);

@@ -415,7 +415,6 @@ static int start_runtime(struct berth_buf *ret, struct berth_err *err)
         return -1;
     berth_launch_env(launch.request, &order.terms, environment, &set);
     berth_launch_separate(environment, &set);
-    berth_launch_manager_places(launch.request, environment, &set);
     if (argv.failed || set.failed)
         return berth_err_oom(err);
     put_list(&argv, ret);

@@ -83,13 +83,12 @@ TEST(who_has_taken_the_address_of_a_job_is_named)
 /* The key of the launch as it is; the caller frees it. */
 static char *key(void)
 {
-    struct berth_job_launch job = {0};
+    struct berth_job_launch job;
     struct berth_buf text = {0};
     struct berth_err err;
 
-    ck_assert_int_eq(berth_job_launch_from(&launch, &job, &err), 0);
+    berth_job_launch_from(&launch, &job);
     ck_assert_int_eq(berth_job_key(&job, &text, &err), 0);
-    berth_job_launch_fini(&job);
     return text.text;
 }
 
@@ -189,22 +188,4 @@ TEST(what_a_flag_names_is_seen_from_the_working_directory)
         unlink(path);
         rmdir(i ? one : two);
     }
-}
-
-TEST(directories_of_a_step_are_seen_through_the_one_around_them)
-{
-    static char pmix[] = "PMIX_SERVER_TMPDIR=/var/spool/slurmd/pmix.1.0/";
-    char *environment[] = {pmix, NULL};
-    struct berth_job_launch job = {0};
-    struct berth_err err;
-
-    begin();
-    request.mpi = mpi;
-    launch.environment = environment;
-    ck_assert_int_eq(berth_job_launch_from(&launch, &job, &err), 0);
-    ck_assert_uint_eq(job.launch.fabric.count, 1);
-    ck_assert_str_eq(job.launch.fabric.items[0],
-                     "/var/spool/slurmd:/var/spool/slurmd:rw");
-    berth_job_launch_fini(&job);
-    launch.environment = NULL;
 }

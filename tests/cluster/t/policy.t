@@ -182,6 +182,14 @@ done
 alice sh -c 'chmod -R u+w linked.dir; rm -rf linked.dir'
 try "mounts: none for a process manager that is none" '~^no$' -- env PALS_SPOOL_DIR=/etc/slurm \
     "${on_n1[@]}" "$image" --mpi-bind=hybrid sh -c 'test -e /etc/slurm/slurm.conf || echo no'
+on n1 root install -d -o alice /etc/slurm/pmix.x
+for kept in step job; do
+    try "mounts: none for one at a forbidden place, in a container of the $kept" '~^no$' -- \
+        env PMIX_SERVER_TMPDIR=/etc/slurm/pmix.x salloc -Q -w n1 -N1 srun --mpi=none "$image" \
+        "--container-lifetime=$kept" --mpi-bind=hybrid sh -c \
+        'test -e /etc/slurm/pmix.x || echo no'
+done
+on n1 root rmdir /etc/slurm/pmix.x
 forbids "mounts: at a forbidden place" "$that" "$image" --container-mounts=tmpfs:/etc/slurm/x
 try "mounts: a tmpfs elsewhere" '~^tmpfs$' -- "${on_n1[@]}" "$image" --container-mounts=tmpfs:/x \
     findmnt -n -o fstype /x
