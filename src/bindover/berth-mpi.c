@@ -341,6 +341,7 @@ static int run(const struct work *work, struct berth_err *err)
     inside.profiles = set.items;
     inside.variable = choose_variable(&inside, work->container.environment.items);
     find_reach(work, &inside);
+    inside.is_root = berth_namespaces_is_root(inside.holder.pid);
     return run_with_caches(work, &inside, &user, err);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include <stdbool.h>
+
 #include "base/strvec.h"
 #include "mpi/reach.h"
 #include "request/request.h"
@@ -29,7 +31,8 @@ struct berth_decide {
     struct berth_factcache *image_cache; /* and the image's; NULL: none */
     const char *variable; /* NAME=VALUE that the tasks need with any MPI; NULL: none */
     struct berth_mpi_reach reach;
-    int channel; /* to berth-mpi (ipc/channel.h), for questions and the answer */
+    bool is_root; /* in the container the tasks are root in a user namespace */
+    int channel;  /* to berth-mpi (ipc/channel.h), for questions and the answer */
 };
 
 struct berth_program;

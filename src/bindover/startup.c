@@ -64,11 +64,13 @@ static unsigned int count_tasks(const struct check *check)
 
 /* As root in a user namespace, an MPI of the image connects to Slurm's PMIx server by
  * munge, or ends in MPI_Init. TYPE is that of --mpi; NULL: none. Refuse WHOSE MPI,
- * which speaks to MANAGERS, without it. */
+ * which speaks to MANAGERS, without it. A container that another step has started may
+ * have no root, whatever the site's default. */
 static int check_root(const struct check *check, unsigned int managers,
                       const char *type, const char *whose, struct berth_err *err)
 {
-    const bool is_root = check->inside->request->root == BERTH_YES;
+    const bool is_root =
+        check->inside->request->root == BERTH_YES && check->inside->is_root;
     const bool is_pmix = type && berth_text_starts(type, "pmix");
     const char *why;
 

@@ -165,6 +165,21 @@ bool berth_namespaces_has_others(pid_t pid)
     return all > 1;
 }
 
+bool berth_namespaces_is_root(pid_t pid)
+{
+    const unsigned long user = geteuid();
+    char path[64];
+    unsigned long inside, outside, count;
+    BERTH_FCLOSE FILE *map = NULL;
+
+    snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+    map = fopen(path, "re");
+    while (map && fscanf(map, "%lu %lu %lu", &inside, &outside, &count) == 3)
+        if (inside == 0)
+            return outside == user;
+    return false;
+}
+
 int berth_namespaces_enter_user(pid_t pid)
 {
     BERTH_CLOSE int user = berth_namespaces_open(pid, "user");

@@ -47,6 +47,10 @@ void berth_namespaces_kill(int fd, pid_t but);
 /* Does the user namespace of process PID have more ids than one, as with --fakeroot? */
 bool berth_namespaces_has_others(pid_t pid);
 
+/* Is the calling user root in the user namespace of process PID? False if that cannot
+ * be read. */
+bool berth_namespaces_is_root(pid_t pid);
+
 /* Enter the user namespace of process PID: only in it can files of an image be read
  * that FUSE serves. The caller is not dumpable then. Returns 0, or -1 with errno. */
 int berth_namespaces_enter_user(pid_t pid);

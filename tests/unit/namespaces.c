@@ -131,3 +131,30 @@ TEST(nothing_is_killed_in_a_mount_namespace_that_is_our_own)
     status = unit_ended(child);
     ck_assert(status == 0 || status == UNIT_CANNOT);
 }
+
+/* Wait as user DATA of a new user namespace, or in that of this process if the host
+ * permits none. */
+static void become_user(const char *data)
+{
+    const uid_t uid = geteuid();
+    const gid_t gid = getegid();
+
+    if (unshare(CLONE_NEWUSER) == 0)
+        berth_namespaces_map((uid_t)atoi(data), uid, 0, gid);
+}
+
+static const struct {
+    const char *user;
+    bool is_root;
+} users[] = {{"0", true}, {"2001", false}};
+
+TEST_ROWS(it_is_seen_who_is_root_in_a_container, users)
+{
+    pid_t child = unit_process(become_user, users[_i].user);
+
+    if (berth_namespaces_differ(child, "user"))
+        ck_assert(berth_namespaces_is_root(child) == users[_i].is_root);
+    ck_assert(!berth_namespaces_is_root(-1));
+    kill(child, SIGKILL);
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+}

@@ -27,6 +27,7 @@ static const struct {
     const char *refused, *warned;   /* a part of the sentence; NULL: there is none */
     bool has_none;                  /* the image, of MPI */
     bool is_root;                   /* --container-remap-root */
+    bool joins_user;                /* a container that was started without that */
 } cases[] = {
     /* One of the image's own MPIs fits, and the program may use the other one. */
     {STEP("2", "pmi2"),
@@ -55,6 +56,8 @@ static const struct {
          "--mpi=pmix if it runs as root, as Slurm's PMIx takes no credential of "
          "munge here; leave --container-remap-root out of this step, or have the "
          "host's MPI run (--mpi-bind=host)"},
+    {STEP("2", "pmix"), .is_root = true, .joins_user = true,
+     .wants = BERTH_FAMILY_OPENMPI},
     {STEP("2", "pmi2"), .is_root = true, .wants = BERTH_FAMILY_MPICH},
     {STEP("2", "pmix"), .is_root = true, .wants = BERTH_FAMILY_OPENMPI,
      .bound = {BERTH_FAMILY_OPENMPI}},
@@ -77,7 +80,10 @@ TEST_ROWS(tasks_are_not_left_alone_without_a_word, cases)
     struct berth_program program = {.path = (char *)"/bin/sh",
                                     .wants = {.family = cases[_i].wants},
                                     .items = replacements};
-    const struct berth_decide inside = {.task = task, .request = &request};
+    const struct berth_decide inside = {.task = task,
+                                        .request = &request,
+                                        .is_root =
+                                            cases[_i].is_root && !cases[_i].joins_user};
     struct berth_err err;
 
     if (cases[_i].tasks)

@@ -142,6 +142,14 @@ equal "a default of the site does not keep a step from joining" 2001 \
     "$(while_runs --container-name=work --no-container-remap-root --container-mount-home -- step_on_n1 --container-name=work -Q id -u)"
 matches "... but the user's own option does" "which was started without --container-remap-root" \
     "$(while_runs --container-name=work --no-container-remap-root -- step_on_n1 --container-name=work "$R" true)"
+if [[ $release != sid ]]; then
+    on n1 root sh -c 'printf "libmpi.so.40\0" >/tmp/without-munge'
+    matches "... whose MPI, which has no munge, is not taken for one of root's" "rank 0 of 1" \
+        "$(while_runs --container-image=/images/openmpi.sif --container-name=ring \
+            --no-container-remap-root "$less" -- \
+            step_on_n1 --container-name=ring --mpi=pmix --mpi-bind=hybrid mpiring)"
+    on n1 root rm -f /tmp/without-munge
+fi
 equal "... a step alone has it" 0 "$(step_on_n1 --container-name=work -Q -D / id -u)"
 site </dev/null
 U=--container-unshare=net
