@@ -36,6 +36,42 @@ int berth_tree_open(const char *path, uid_t owner, mode_t forbidden, int *ret_mi
     return result;
 }
 
+/* Open NAME below DIR, which is not a symbolic link. */
+static int open_step(int dir, const char *name)
+{
+    int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    struct stat status;
+
+    if (fd < 0)
+        return -1;
+    if (fstat(fd, &status) == 0 && !S_ISLNK(status.st_mode))
+        return fd;
+    close(fd);
+    errno = ELOOP;
+    return -1;
+}
+
+/* openat2(2) does it at once (RESOLVE_NO_SYMLINKS), with Linux 5.6 and later. */
+int berth_tree_open_plain(const char *path)
+{
+    BERTH_FREE char *copy = strdup(path);
+    char *rest = copy;
+    int at = -1;
+
+    if (copy)
+        at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    while (at >= 0 && rest) {
+        const char *name = strsep(&rest, "/");
+        const int dir = at;
+
+        if (!*name)
+            continue;
+        at = open_step(dir, name);
+        close(dir);
+    }
+    return at;
+}
+
 DIR *berth_tree_list(int dir, const char *name)
 {
     int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -4,7 +4,9 @@
 #include "container/ownmounts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -15,6 +17,7 @@
 #include "base/child.h"
 #include "base/cleanup.h"
 #include "base/run.h"
+#include "base/tree.h"
 #include "container/join.h"
 #include "request/mount.h"
 
@@ -36,6 +39,35 @@ const char *berth_ownmounts_find(const struct berth_strvec *mounts)
             return mounts->items[i];
     }
     return NULL;
+}
+
+/* The name of descriptor FD in the working directory (enter_and_do()). */
+static const char *name_of(int fd, char *ret, size_t size)
+{
+    snprintf(ret, size, "%d", fd);
+    return ret;
+}
+
+/* Take the mount away whose root is PLACE, with all that is mounted below it. Returns
+ * 0, or -1 with errno. */
+static int detach(const char *place)
+{
+    BERTH_CLOSE int fd = berth_tree_open_plain(place);
+    char name[16];
+
+    if (fd < 0)
+        return -1;
+    return umount2(name_of(fd, name, sizeof(name)), MNT_DETACH);
+}
+
+static int mount_at(const char *place, unsigned long bits, const char *options)
+{
+    BERTH_CLOSE int fd = berth_tree_open_plain(place);
+    char name[16];
+
+    if (fd < 0)
+        return -1;
+    return mount("tmpfs", name_of(fd, name, sizeof(name)), "tmpfs", bits, options);
 }
 
 /* Mount a tmpfs with FLAGS (NULL: none) in place of the small one of the runtime at
@@ -60,17 +92,16 @@ static int mount_tmpfs(const char *place, const char *flags, struct berth_err *e
     }
     if (!copy || options.failed)
         return berth_err_oom(err);
-    umount2(place, MNT_DETACH);
-    if (mount("tmpfs", place, "tmpfs", bits, options.text) == 0)
+    detach(place);
+    if (mount_at(place, bits, options.text) == 0)
         return 0;
     return berth_err_set(err, "a tmpfs cannot be mounted: %s; check its options",
                          strerror(errno));
 }
 
-/* Take the mount at PLACE away, with all that is mounted below it. */
 static int take_away(const char *place, struct berth_err *err)
 {
-    if (umount2(place, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+    if (detach(place) == 0)
         return 0;
     if (errno == EINVAL)
         return berth_err_set(err, "nothing is mounted there by itself; leave it out");
@@ -91,7 +122,8 @@ static int set_propagation(const char *place, const char *flags, struct berth_er
 }
 
 /* Is the place of MOUNT, in this container, where its path says? Behind a symbolic link
- * of the image may be what the site mounts, whose rules see paths only. */
+ * of the image may be what the site mounts, whose rules see paths only. One that comes
+ * later berth_tree_open_plain() does not follow. */
 static int check_place(const struct berth_mount *mount, struct berth_err *err)
 {
     BERTH_FREE char *real = NULL;
@@ -142,11 +174,16 @@ struct wanted {
 static int enter_and_do(int channel, void *data)
 {
     const struct wanted *wanted = data;
+    BERTH_CLOSE int descriptors = open("/proc/self/fd", O_PATH | O_CLOEXEC);
     struct berth_err err;
 
-    if (berth_join_owner(wanted->holder, &err) == 0 &&
-        do_all(wanted->mounts, &err) == 0)
-        return EXIT_SUCCESS;
+    /* The container may have another /proc, or none. */
+    if (berth_join_owner(wanted->holder, &err) == 0) {
+        if (fchdir(descriptors) < 0)
+            berth_err_spent(&err, errno);
+        else if (do_all(wanted->mounts, &err) == 0)
+            return EXIT_SUCCESS;
+    }
     send(channel, err.text, strlen(err.text), MSG_NOSIGNAL);
     return EXIT_FAILURE;
 }
