@@ -160,7 +160,7 @@ on n1 root sh -c \
     "mkdir -p /srv/nccl/lib; cp -L $lib/libz.so.1 /srv/nccl/lib/libnccl-net.so; patchelf --set-soname libnccl-net.so /srv/nccl/lib/libnccl-net.so"
 gpu=("${both[@]}" --gres=gpu:1 --container-libs=auto)
 try "a plugin for NCCL that is not mounted: the node refuses" \
-    "~berth: n2: [^$nl]*profile 'plug': this node has no such library in '/srv/nccl'; have it mounted here, .*; other nodes .*status [1-9]" -- \
+    "~berth: n2: [^$nl]*profile 'plug': this node has no such library in '/srv/nccl'; have it mounted here, .*; all nodes need .*status [1-9]" -- \
     "${gpu[@]}" --export=ALL true
 try "a plugin of the user's: the first node says so for all" \
     "~berth: n1: note: [^$nl]*the host's 'libnccl-net.so' is left out: the program has its own, 'NCCL_NET_PLUGIN'" -- \
@@ -172,7 +172,7 @@ on n1,n2 root rm -rf /etc/slurm/profiles.d /srv/nccl
 site login n1 n2 <<<'rules: [{default: {mpi-bind: auto}}]'
 on n2 root sh -c "mv /usr/bin/patchelf /usr/bin/patchelf.off; rm -rf /tmp/berth-2001"
 try "a default: what one node refuses ends the step on the other" \
-    "~berth: n2: [^$nl]*patchelf: not installed[^$nl]*; other nodes .*status (1|143)$" \
+    "~berth: n2: [^$nl]*patchelf: not installed[^$nl]*; all nodes need .*status (1|143)$" \
     -- "${both[@]}" $who
 on n2 root mv /usr/bin/patchelf.off /usr/bin/patchelf
 site login n1 n2 </dev/null
