@@ -31,8 +31,10 @@ import json, sys
 value = json.load(sys.stdin)
 for word in sys.argv[1:]:
     if isinstance(value, dict):
-        value = value[word] if word in value else
-        "\n".join(str(value[it]) for it in word.split(","))
+        if word in value:
+            value = value[word]
+        else:
+            value = "\n".join(str(value[it]) for it in word.split(","))
     elif word.isdigit():
         value = value[int(word)]
     else:
