@@ -65,9 +65,7 @@ static const struct verb verbs[] = {
     {.name = "doctor",
      .run = berth_cli_doctor,
      .usage = "[--json] [--color=auto|always|never]",
-     .help =
-         "is this host fit for berth, and what would make it so? What is wrong comes "
-         "first",
+     .help = "is this host fit for berth, and what would make it so?",
      .options = "--json,--color",
      .examples = {"", "--json"}},
     {.name = "enter",
