@@ -369,9 +369,11 @@ srun -Q --container-name=c0 $A sh -c 'echo zero >/opt/n' : --container-name=c1 $
 srun -Q --container-name=c0 cat /opt/n : --container-name=c1 cat /opt/n
 END
 alice sbatch -Q -W -o het.out het.sh
+# berth's line of the node comes before or after that of srun.
+lines='head -n2 het.out | sort; sed -n 3p het.out; grep ^berth: het.out; tail -n2 het.out | sort'
 matches "a heterogeneous job: each component finds its own" \
-    "n1 n2 a berth: n2: --container-name=first: the job has no such container on this node.* one zero" \
-    "$( (on login alice sh -c 'head -n2 het.out | sort; sed -n 3,4p het.out; tail -n2 het.out | sort') | paste -sd' ')"
+    "^n1 n2 a berth: n2: --container-name=first: the job has no such container on this node.*
+        one zero\$" "$(on login alice sh -c "$lines" | paste -sd' ')"
 soon "it goes with the job" "" "grep berth-write || true" -- srun -w n1 ls /tmp
 soon "... and so do all processes" 0 -- srun -w n1 sh -c 'pgrep -c -u alice -f "[b]erth-start --job" | cat'
 allocate_tasks n1 1
