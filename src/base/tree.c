@@ -52,14 +52,14 @@ static int open_step(int dir, const char *name)
 }
 
 /* openat2(2) does it at once (RESOLVE_NO_SYMLINKS), with Linux 5.6 and later. */
-int berth_tree_open_plain(const char *path)
+int berth_tree_open_plain(int from, const char *path)
 {
     BERTH_FREE char *copy = strdup(path);
     char *rest = copy;
     int at = -1;
 
     if (copy)
-        at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        at = openat(from, *path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     while (at >= 0 && rest) {
         const char *name = strsep(&rest, "/");
         const int dir = at;

@@ -16,9 +16,10 @@
 int berth_tree_open(const char *path, uid_t owner, mode_t forbidden, int *ret_missing,
                     struct berth_err *err);
 
-/* Open the directory or file PATH, absolute and clean, as a place (O_PATH), by a way
- * without symbolic links. Returns a descriptor, or -1 with errno (ELOOP: a link). */
-int berth_tree_open_plain(const char *path);
+/* Open the directory or file PATH, which has no `..` and begins at the directory FROM,
+ * or at the root if it is absolute, as a place (O_PATH), by a way without symbolic
+ * links. Returns a descriptor, or -1 with errno (ELOOP: a link). */
+int berth_tree_open_plain(int from, const char *path);
 
 /* Open the directory NAME below DIR, which must not be a symbolic link, to list it
  * (closedir(3)). Returns NULL with errno. */

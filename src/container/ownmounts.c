@@ -52,7 +52,7 @@ static const char *name_of(int fd, char *ret, size_t size)
  * 0, or -1 with errno. */
 static int detach(const char *place)
 {
-    BERTH_CLOSE int fd = berth_tree_open_plain(place);
+    BERTH_CLOSE int fd = berth_tree_open_plain(AT_FDCWD, place);
     char name[16];
 
     if (fd < 0)
@@ -62,7 +62,7 @@ static int detach(const char *place)
 
 static int mount_at(const char *place, unsigned long bits, const char *options)
 {
-    BERTH_CLOSE int fd = berth_tree_open_plain(place);
+    BERTH_CLOSE int fd = berth_tree_open_plain(AT_FDCWD, place);
     char name[16];
 
     if (fd < 0)

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/directory.h"
 #include "base/grow.h"
 #include "base/text.h"
 #include "base/tree.h"
@@ -95,11 +96,11 @@ static void walk_directory(struct walk *walk, int dir, const char *name,
 {
     enum { DEEPEST = 128, MOST = 1 << 20 };
     BERTH_CLOSEDIR DIR *list = depth < DEEPEST ? berth_tree_list(dir, name) : NULL;
-    const struct dirent *entry = list ? readdir(list) : NULL;
+    const struct dirent *entry = berth_directory_next(list);
 
     while (entry && !walk->failed && walk->items->count < MOST) {
         walk_one(walk, dirfd(list), entry->d_name, path, depth);
-        entry = readdir(list);
+        entry = berth_directory_next(list);
     }
 }
 
@@ -152,37 +153,18 @@ static bool has(const struct paths *paths, const char *path)
            bsearch(&path, paths->items, paths->count, sizeof(*paths->items), compare);
 }
 
-/* Open the directory of PATH below UPPER; *RET_NAME is what PATH calls the file there.
- * Returns a descriptor, or -1. */
-static int open_directory_of(int upper, char *path, const char **ret_name)
-{
-    char *slash = strchr(path, '/');
-    int dir = openat(upper, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-    while (slash && dir >= 0) {
-        int above = dir;
-
-        *slash = '\0';
-        dir = openat(above, path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        close(above);
-        path = slash + 1;
-        slash = strchr(path, '/');
-    }
-    *ret_name = path;
-    return dir;
-}
-
 /* Is ITEM as it was, below UPPER? */
 static bool is_there(const struct berth_written_item *item, int upper)
 {
-    BERTH_FREE char *path = strdup(item->path);
+    BERTH_FREE char *above = strdup(item->path); /* the directory that it is in */
     BERTH_CLOSE int dir = -1;
-    const char *name = NULL;
+    const char *name = berth_text_base(item->path);
     struct stat st;
 
-    if (!path)
+    if (!above)
         return false;
-    dir = open_directory_of(upper, path, &name);
+    above[name - item->path] = '\0';
+    dir = berth_tree_open_plain(upper, above);
     if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
     return is_content(st.st_mode) && st.st_ino == item->inode;
