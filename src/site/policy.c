@@ -4,6 +4,8 @@
 
 #include "site/policy.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -130,19 +132,20 @@ static int list_sources(const struct berth_site *site,
     return berth_err_oom_if(ret->failed, err);
 }
 
+/* Does SITE allow the FLAG of the runtime, which does what an option does? */
+static bool allows_flag(const struct berth_site *site, const char *flag)
+{
+    const struct berth_strvec one = {.items = (char *[]){(char *)flag}, .count = 1};
+    struct berth_err why;
+
+    return berth_flags_check_args(site, &one, &why) == 0;
+}
+
 /* Refuses --container-remap-root if the site does not allow the flag that it is. */
 static int check_root(const struct berth_site *site,
                       const struct berth_request *request, struct berth_err *err)
 {
-    BERTH_STRVEC struct berth_strvec flag = {0};
-    struct berth_err why;
-
-    if (request->root != BERTH_YES)
-        return 0;
-    berth_strvec_push(&flag, "--fakeroot");
-    if (flag.failed)
-        return berth_err_oom(err);
-    if (berth_flags_check_args(site, &flag, &why) == 0)
+    if (request->root != BERTH_YES || allows_flag(site, "--fakeroot"))
         return 0;
     berth_err_set(err,
                   "--container-remap-root: it is the flag --fakeroot of the runtime, "
@@ -159,8 +162,7 @@ static int check_unmount(const struct berth_site *site,
 {
     const unsigned int line =
         berth_rules_forbidden(site, job, BERTH_OPTION_NO_MOUNT_HOME);
-    BERTH_STRVEC struct berth_strvec flag = {0};
-    struct berth_err why;
+    BERTH_FREE char *flag = NULL;
 
     if (line)
         return berth_err_set(err,
@@ -168,10 +170,11 @@ static int check_unmount(const struct berth_site *site,
                              "--no-container-mount-home does, which a rule of this "
                              "site forbids; leave it out (%s:%u)",
                              text, site->file, line);
-    berth_strvec_pushf(&flag, "--no-mount=%s", mount->destination);
-    if (flag.failed)
+    if (asprintf(&flag, "--no-mount=%s", mount->destination) < 0) {
+        flag = NULL;
         return berth_err_oom(err);
-    if (berth_flags_check_args(site, &flag, &why) == 0)
+    }
+    if (allows_flag(site, flag))
         return 0;
     berth_err_set(err,
                   "--container-mounts: '%s': it does what the flag --no-mount of the "
