@@ -61,9 +61,9 @@ void berth_leftovers_remove(const char *file)
 {
     BERTH_FREE char *for_directory = strdup(file);
     BERTH_FREE char *for_base = strdup(file);
+    BERTH_CLOSEDIR DIR *directory = NULL;
     const struct dirent *entry;
     const char *base;
-    DIR *directory;
 
     if (!for_directory || !for_base)
         return;
@@ -74,5 +74,4 @@ void berth_leftovers_remove(const char *file)
     while ((entry = readdir(directory)))
         if (is_name(entry->d_name, base) && is_left(dirfd(directory), entry->d_name))
             berth_tree_remove(dirfd(directory), entry->d_name);
-    closedir(directory);
 }

@@ -373,6 +373,7 @@ static const char *find_script_container(void)
 
     if (!is_sbatch())
         return NULL;
+    /* the script is an argument of the first component alone */
     if (!state.text.text)
         berth_commandline_script(&line, &state.text);
     if (component == 0)
